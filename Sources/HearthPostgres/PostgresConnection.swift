@@ -185,7 +185,12 @@
       var isRows = isPrepared.flatMap { $0 ? [false, true] : [true] }[...]
       var ended = 0
       while true {
-        guard let result = try next() else {
+        let next: OpaquePointer?
+        do throws(PostgresFailure) { next = try self.next() } catch {
+          // The server has said why it ends the connection.
+          throw failure.flatMap { $0.isOfConnection ? $0 : nil } ?? error
+        }
+        guard let result = next else {
           // The end of one statement's results.
           ended += 1
           if ended > isPrepared.count * 2 + 2 { throw lost }
@@ -202,14 +207,12 @@
           continue
         }
         if status != PGRES_PIPELINE_ABORTED, failure == nil {
-          let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map {
-            String(cString: $0)
+          func field(_ code: Character) -> String? {
+            PQresultErrorField(result, Int32(code.asciiValue ?? 0)).map { String(cString: $0) }
           }
-          let message = PQresultErrorField(result, Int32(UInt8(ascii: "M"))).map {
-            String(cString: $0)
-          }
-          failure = PostgresFailure(
-            state: state ?? "", message: message ?? Self.message(connection))
+          // Without a code it is libpq's, of a connection that has ended.
+          failure =
+            field("C").map { PostgresFailure(state: $0, message: field("M") ?? "") } ?? lost
         }
         PQclear(result)
         if let failure, failure.state.isEmpty { throw failure }

@@ -1,27 +1,53 @@
 #if Postgres
+  import Dispatch
   import Foundation
   import HearthEngine
 
-  /// The connection that writes. One thread at a time.
+  /// The connection that writes. One thread at a time, and in the pauses of this one a timer.
+  ///
+  /// The server ends a transaction in which nothing is sent for five seconds: its process hangs, or its
+  /// machine is gone, and others wait for the lock. A process that is busy, with a large cascade or in a
+  /// user's closure, sends something now and then, for `longestTransaction`.
   final class PostgresWriting: RemoteWriting, @unchecked Sendable {
-    // Unchecked: `PostgresStore.write` gives it to one caller at a time.
+    // Unchecked: `use` is held by whoever touches what may change.
 
     private let url: String
     private let channel: String
+    private let use = NSLock()
     private var connection: PostgresConnection?
     private var isInTransaction = false
+    private var begun = ContinuousClock.now
+    private let timer = DispatchSource.makeTimerSource(
+      queue: DispatchQueue(label: "hearth.postgres.alive"))
 
     /// How long it is tried to find out what became of a commit, in seconds.
     private static let patience = 30.0
+    private static let longestTransaction = Duration.seconds(30)
 
     init(_ url: String, _ connection: PostgresConnection, _ channel: String) {
       self.url = url
       self.connection = connection
       self.channel = channel
+      timer.schedule(deadline: .now() + 2, repeating: 2, leeway: .milliseconds(200))
+      timer.setEventHandler { [weak self] in self?.keepAlive() }
+      timer.activate()
+    }
+
+    deinit { timer.cancel() }
+
+    private func keepAlive() {
+      // In use, it is alive.
+      guard use.try() else { return }
+      defer { use.unlock() }
+      guard isInTransaction, ContinuousClock.now - begun < Self.longestTransaction else { return }
+      // The next statement reports what fails.
+      _ = try? run([PostgresStatement("SELECT")])
     }
 
     /// Undoes what is not committed.
     func end() {
+      use.lock()
+      defer { use.unlock() }
       guard isInTransaction else { return }
       isInTransaction = false
       do throws(PostgresFailure) {
@@ -31,7 +57,10 @@
       }
     }
 
-    func close() { connection = nil }
+    func close() {
+      timer.cancel()
+      use.withLock { connection = nil }
+    }
 
     private func opened() throws(PostgresFailure) -> PostgresConnection {
       if let connection { return connection }
@@ -67,26 +96,36 @@
 
     func lock(_ request: RemoteRead) throws(Status) -> RemoteAnswer {
       let queries = PostgresQueries(request, locks: true)
+      use.lock()
+      defer { use.unlock() }
       do throws(PostgresFailure) { _ = try opened() } catch { throw error.status }
       isInTransaction = true
+      begun = .now
       let rows = try run([Self.begin] + queries.statements)
       return try queries.answer(Array(rows.dropFirst()))
     }
 
     func read(_ request: RemoteRead) throws(Status) -> RemoteAnswer {
       let queries = PostgresQueries(request)
+      use.lock()
+      defer { use.unlock() }
       return try queries.answer(run(queries.statements))
     }
 
     func commit(_ batch: RemoteBatch) throws(Status) {
+      let statements = PostgresBatch(batch).statements
+      use.lock()
+      defer { use.unlock() }
       _ = try locked()
       isInTransaction = false
-      _ = try finish(PostgresBatch(batch).statements, [batch.id])
+      _ = try finish(statements, [batch.id])
     }
 
     func commit(_ batch: RemoteBlindBatch) throws(Status) -> RemoteBlindAnswer {
-      do throws(PostgresFailure) { _ = try opened() } catch { throw error.status }
       let blind = PostgresBlindBatch(batch)
+      use.lock()
+      defer { use.unlock() }
+      do throws(PostgresFailure) { _ = try opened() } catch { throw error.status }
       switch try finish([Self.begin] + blind.statements, blind.ids) {
       case .answered(let rows):
         // After the beginning.
@@ -106,6 +145,8 @@
     }
 
     private func runUnlocked(_ statements: [PostgresStatement]) throws(Status) -> [PostgresRows] {
+      use.lock()
+      defer { use.unlock() }
       do throws(PostgresFailure) { return try opened().run(statements) } catch {
         if error.isOfConnection { connection = nil }
         throw error.status

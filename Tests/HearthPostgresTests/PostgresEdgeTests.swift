@@ -55,6 +55,34 @@
       try await db.terminate()
     }
 
+    /// Longer than the server lets a transaction wait that does nothing.
+    @Test func `a process that is busy keeps the lock`() async throws {
+      let db = try Firestore.open(try PostgresServer.newURL())
+      try await db.write { writer in
+        Thread.sleep(forTimeInterval: 7)
+        try writer.setData(["n": 1], forDocument: db.document("c/a"))
+      }
+      #expect(try await db.document("c/a").getDocument()["n"] as? Int == 1)
+      try await db.terminate()
+    }
+
+    @Test func `a process that hangs loses the lock, and is told why`() async throws {
+      let url = try PostgresServer.newURL()
+      let db = try Firestore.open(url)
+      let hung = try PostgresConnection.forWriting(url)
+      _ = try hung.run([
+        PostgresStatement("BEGIN"),
+        PostgresStatement("SELECT true FROM hearth_store FOR UPDATE"),
+      ])
+      try await db.document("c/a").setData(["n": 1])
+      let failure = #expect(throws: PostgresFailure.self) {
+        _ = try hung.run([PostgresStatement("COMMIT")])
+      }
+      #expect(failure?.isOfConnection == true)
+      #expect(failure?.message.contains("idle-in-transaction") == true, "\(failure as Any)")
+      try await db.terminate()
+    }
+
     /// Also under the same number.
     @Test func `an index that is dropped leaves no entries for the next one`() async throws {
       let url = try PostgresServer.newURL()
