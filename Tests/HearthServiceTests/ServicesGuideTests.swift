@@ -68,7 +68,7 @@
         let db = try Firestore.open(at: "books.hearth")
         try db.reportMetrics(dimensions: [("database", "books")])
         var configuration = ServiceGroupConfiguration(
-          // The server is last, such as Hummingbird's `Application(router: router)`.
+          // Behind them the server, such as Hummingbird's `Application(router: router)`.
           services: [FirestoreService(db), Reminders(db: db)],
           gracefulShutdownSignals: [.sigterm, .sigint],
           logger: logger)

@@ -116,6 +116,40 @@ import Testing
     #expect(statuses == [404, 400])
   }
 
+  struct BookIsLent: Error {}
+
+  /// Throws `BookIsLent` if a loan refers to the book.
+  func delete(_ book: DocumentReference, loans: Query) async throws {
+    do {
+      try await book.delete()
+    } catch FirestoreErrorCode.failedPrecondition {
+      // Throws the same code if there is another reason, such as a database that is closed.
+      let lent = try await loans.whereField("book", isEqualTo: book).limit(to: 1).getDocuments()
+      if lent.isEmpty { try await book.delete() } else { throw BookIsLent() }
+    }
+  }
+
+  @Test func `a deletion that a rule refuses is told from one in a closed database`() async throws {
+    let database = try TemporaryDatabase()
+    let db = database.firestore
+    let dune = db.document("books/dune")
+    let loans = db.collection("loans")
+    try await db.references.declare(
+      FirestoreReferenceRule("loans", field: "book", to: "books", onDelete: .restrict))
+    try await dune.setData([:])
+    try await loans.document("1").setData(["book": dune])
+    await #expect(throws: BookIsLent.self) { try await delete(dune, loans: loans) }
+    try await loans.document("1").delete()
+    try await delete(dune, loans: loans)
+    #expect(try await !dune.getDocument().exists)
+    try await db.terminate()
+    await #expect {
+      try await delete(dune, loans: loans)
+    } throws: {
+      ($0 as? FirestoreErrorCode)?.code == .failedPrecondition
+    }
+  }
+
   /// Runs `body` up to `attempts` times while it fails in a way that may pass.
   func retrying<Value: Sendable>(
     attempts: Int = 4, _ body: @Sendable () async throws -> Value
