@@ -448,70 +448,70 @@ import Testing
     try #require(try await cache.result(request)).age.isFinite
   }
 
-  @Test func `an announcement that fails once leaves earlier results usable`() async throws {
+  /// A new database, and the service of a first process.
+  private func withFilms(
+    _ body: (_ folder: Folder, _ firestore: Firestore, _ first: Probe) async throws -> Void
+  ) async throws {
     let folder = try Folder(connector(1000))
     defer { try? FileManager.default.removeItem(atPath: folder.path) }
     let firestore = try folder.open("films.hearth")
     let connector = folder.connector(firestore)
-    let first = Probe(try connector.service())
-    try await store("a", in: first.openCache(folder.config))
-    let second = Probe(first.service, failures: 1)
-    let cache = try second.openCache(folder.config)
-    #expect(try await !isYoung("a", in: cache))
-    #expect(second.comparisons.withLock(\.self) == 0)
-    #expect(try await isYoung("a", in: cache))
-    #expect(second.comparisons.withLock(\.self) <= 1)
+    try await body(folder, firestore, Probe(connector.service()))
     try await firestore.terminate()
+  }
+
+  @Test func `an announcement that fails once leaves earlier results usable`() async throws {
+    try await withFilms { folder, firestore, first in
+      try await store("a", in: first.openCache(folder.config))
+      let second = Probe(first.service, failures: 1)
+      let cache = try second.openCache(folder.config)
+      #expect(try await !isYoung("a", in: cache))
+      #expect(second.comparisons.withLock(\.self) == 0)
+      #expect(try await isYoung("a", in: cache))
+      #expect(second.comparisons.withLock(\.self) <= 1)
+    }
   }
 
   @Test func `the change log is read for few of the results of an earlier session`() async throws {
-    let folder = try Folder(connector(1000))
-    defer { try? FileManager.default.removeItem(atPath: folder.path) }
-    let firestore = try folder.open("films.hearth")
-    let connector = folder.connector(firestore)
-    let first = Probe(try connector.service())
-    let earlier = try first.openCache(folder.config)
-    // Only the third change is one of the connector's tables.
-    for (request, changed) in [
-      ("0", "other/a"), ("1", "other/b"), ("2", "movie/Dune"), ("3", "other/c"), ("4", "other/d"),
-      ("5", "other/e"),
-    ] {
-      try await store(request, in: earlier)
-      try await firestore.document(changed).setData(["name": "Dune"])
+    try await withFilms { folder, firestore, first in
+      let earlier = try first.openCache(folder.config)
+      // Only the third change is one of the connector's tables.
+      for (request, changed) in [
+        ("0", "other/a"), ("1", "other/b"), ("2", "movie/Dune"), ("3", "other/c"), ("4", "other/d"),
+        ("5", "other/e"),
+      ] {
+        try await store(request, in: earlier)
+        try await firestore.document(changed).setData(["name": "Dune"])
+      }
+      let second = Probe(first.service)
+      let cache = try second.openCache(folder.config)
+      for (request, isSame, comparisons) in [
+        ("4", true, 1), ("5", true, 1), ("3", true, 2), ("4", true, 2),
+        ("1", false, 3), ("0", false, 3), ("2", false, 4), ("1", false, 4), ("3", true, 4),
+      ] {
+        #expect(try await isYoung(request, in: cache) == isSame, "\(request)")
+        #expect(second.comparisons.withLock(\.self) == comparisons, "\(request)")
+      }
     }
-    let second = Probe(first.service)
-    let cache = try second.openCache(folder.config)
-    for (request, isSame, comparisons) in [
-      ("4", true, 1), ("5", true, 1), ("3", true, 2), ("4", true, 2),
-      ("1", false, 3), ("0", false, 3), ("2", false, 4), ("1", false, 4), ("3", true, 4),
-    ] {
-      #expect(try await isYoung(request, in: cache) == isSame, "\(request)")
-      #expect(second.comparisons.withLock(\.self) == comparisons, "\(request)")
-    }
-    try await firestore.terminate()
   }
 
   @Test func `a result is too old after more changes than are worth reading`() async throws {
-    let folder = try Folder(connector(1000))
-    defer { try? FileManager.default.removeItem(atPath: folder.path) }
-    let firestore = try folder.open("films.hearth")
-    let connector = folder.connector(firestore)
-    let first = Probe(try connector.service())
-    let earlier = try first.openCache(folder.config)
-    try await store("a", in: earlier)
-    try await firestore.write { writer in
-      for number in 0..<10_000 {
-        try writer.setData([:], forDocument: firestore.document("other/\(number)"))
+    try await withFilms { folder, firestore, first in
+      let earlier = try first.openCache(folder.config)
+      try await store("a", in: earlier)
+      try await firestore.write { writer in
+        for number in 0..<10_000 {
+          try writer.setData([:], forDocument: firestore.document("other/\(number)"))
+        }
       }
+      try await store("b", in: earlier)
+      try await firestore.document("other/last").setData([:])
+      let second = Probe(first.service)
+      let cache = try second.openCache(folder.config)
+      #expect(try await !isYoung("a", in: cache))
+      #expect(try await isYoung("b", in: cache))
+      #expect(second.comparisons.withLock(\.self) == 2)
     }
-    try await store("b", in: earlier)
-    try await firestore.document("other/last").setData([:])
-    let second = Probe(first.service)
-    let cache = try second.openCache(folder.config)
-    #expect(try await !isYoung("a", in: cache))
-    #expect(try await isYoung("b", in: cache))
-    #expect(second.comparisons.withLock(\.self) == 2)
-    try await firestore.terminate()
   }
 
   @Test func `a cache goes with the service of a database that was not used for long`() throws {

@@ -84,6 +84,38 @@
       try await db.terminate()
     }
 
+    /// Each attempt takes the time in which a connection must be made. Batches that wait have none of
+    /// their own.
+    @Test func `all writes fail in time while connections hang`() async throws {
+      let proxy = try PostgresProxy(to: PostgresServer.port)
+      defer { proxy.close() }
+      let db = try PostgresServer.open(
+        PostgresServer.url(PostgresServer.newURL(), through: proxy) + "&connect_timeout=2",
+        as: "hanging")
+      try await db.document("c/first").setData(["n": 0])
+      proxy.fallSilent()
+      let began = ContinuousClock.now
+      let outcomes = await withTaskGroup(of: String.self) { group in
+        for n in 0..<2000 {
+          group.addTask {
+            do {
+              try await db.document("c/\(n)").setData(["n": n])
+              return "written"
+            } catch FirestoreErrorCode.unavailable {
+              return "unavailable"
+            } catch {
+              return "\(error)"
+            }
+          }
+        }
+        return await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+      }
+      #expect(outcomes == ["unavailable": 2000])
+      // For thirty seconds it is tried to find out what became of the first batch.
+      #expect(ContinuousClock.now - began < .seconds(45))
+      try await db.terminate()
+    }
+
     @Test func `a server that does not answer is waited for as long as asked`() throws {
       let url = try PostgresServer.newURL()
       let (holding, waiting) = (

@@ -17,6 +17,7 @@
       var roundTrips = 0
       var cut: Cut?
       var cuts = 0
+      var isSilent = false
       var isOpen = true
     }
 
@@ -60,6 +61,9 @@
     /// From now on, the next connection that sends a commit is cut.
     func cutNextCommit(_ cut: Cut = .afterCommit) { state.withLock { $0.cut = cut } }
 
+    /// From now on, connections that are in use are cut, and new ones have no answer.
+    func fallSilent() { state.withLock { $0.isSilent = true } }
+
     func close() {
       state.withLock { $0.isOpen = false }
       shutdown(listening, Int32(SHUT_RDWR))
@@ -86,16 +90,23 @@
           Glibc.close(server)
           continue
         }
-        Thread { [self] in relay(client, server) }.start()
+        let isSilent = state.withLock(\.isSilent)
+        Thread { [self] in
+          if isSilent { wait(for: client) } else { relay(client, server) }
+          Glibc.close(client)
+          Glibc.close(server)
+        }.start()
       }
+    }
+
+    /// Until it ends the connection.
+    private func wait(for client: Int32) {
+      var byte: UInt8 = 0
+      while recv(client, &byte, 1, 0) > 0 {}
     }
 
     /// Both directions of one connection.
     private func relay(_ client: Int32, _ server: Int32) {
-      defer {
-        Glibc.close(client)
-        Glibc.close(server)
-      }
       var buffer = [UInt8](repeating: 0, count: 1 << 16)
       var messages = FrontendMessages()
       while true {
@@ -106,7 +117,7 @@
         guard poll(&polls, 2, -1) > 0 || errno == EINTR else { return }
         if polls[0].revents != 0 {
           let count = recv(client, &buffer, buffer.count, 0)
-          guard count > 0 else { return }
+          guard count > 0, !state.withLock(\.isSilent) else { return }
           let before = messages.roundTrips
           messages.take(buffer.prefix(count))
           let cut = note(messages, messages.roundTrips - before)

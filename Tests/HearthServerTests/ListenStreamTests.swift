@@ -203,6 +203,50 @@
       }
     }
 
+    /// With the present time, a client would not take the document that was made meanwhile.
+    @Test func `a deletion that the log no longer has is dated before what follows`() async throws {
+      try await TestServer.run { server in
+        let path = TestServer.root + "/a/x"
+        try await server.set(path, 1)
+        let name = try DatabaseName(TestServer.database)
+        let (sent, inputs) = (SentMessages(), ListenInputs())
+        let stream = ListenStream(
+          try server.catalog.use(name), name, inputs, RPCWriter(wrapping: sent), targetLimit: 1
+        ) {}
+        defer { stream.close() }
+        func next() async throws -> ListenInputs.Input {
+          for _ in 0..<4000 {
+            if let input = inputs.next() { return input }
+            try await Task.sleep(for: .milliseconds(5))
+          }
+          throw CancellationError()
+        }
+        try await stream.handle(
+          .request(
+            .with {
+              $0.addTarget.targetID = 1
+              $0.addTarget.documents.documents = [path]
+            }))
+        while sent.snapshots.isEmpty { try await stream.handle(next()) }
+        let before = try Instant(exactly: #require(sent.snapshots.first).readTime, "")
+
+        let backend = try #require(server.backend as? EmbeddedBackend)
+        try await backend.setRetention(
+          ChangeLogRetention(age: .zero, limitBytes: 0), isDefault: false)
+        _ = try await server.client.deleteDocument(.with { $0.name = path })
+        // The stream has the event, and does not go on before the log has lost its change.
+        let deletion = try await next()
+        let made = try await Instant(exactly: server.set(path, 2).commitTime, "")
+        for _ in 0..<20 { try await server.set(TestServer.root + "/a/other", 2) }
+        try await stream.handle(deletion)
+        let date = try Instant(exactly: #require(sent.deletions.first).readTime, "")
+        #expect(sent.deletions.map(\.document) == [path])
+        #expect(before < date && date < made)
+        while sent.documents.count < 2 { try await stream.handle(next()) }
+        #expect(sent.documents.map { $0.fields["n"]?.integerValue } == [1, 2])
+      }
+    }
+
     @Test func `a snapshot without a part of the targets has no token`() async throws {
       try await TestServer.run { server in
         let name = try DatabaseName(TestServer.database)
@@ -401,6 +445,22 @@
     var snapshots: [ProtoTargetChange] {
       messages.withLock { $0.map(\.targetChange) }.filter { change in
         change.targetChangeType == .noChange && change.hasReadTime
+      }
+    }
+
+    var deletions: [ProtoDocumentDelete] {
+      messages.withLock { messages in
+        messages.compactMap { message in
+          if case .documentDelete(let it) = message.responseType { it } else { nil }
+        }
+      }
+    }
+
+    var documents: [ProtoDocument] {
+      messages.withLock { messages in
+        messages.compactMap { message in
+          if case .documentChange(let it) = message.responseType { it.document } else { nil }
+        }
       }
     }
 

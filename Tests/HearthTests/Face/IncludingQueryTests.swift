@@ -107,6 +107,26 @@ import Testing
     #expect(last.documents.isEmpty)
   }
 
+  /// The documents of both are the same ones in part.
+  @Test func `a condition may be on the results of a query of the same collection`() async throws {
+    try await fill()
+    try await books.document("messiah").updateData(["sequelOf": books.document("dune")])
+    try await db.document("shelves/a/books/heretics").setData([
+      "title": "Heretics", "sequelOf": books.document("dune"),
+    ])
+    let first = books.whereField("title", isEqualTo: "Dune")
+    let sequels = db.collectionGroup("books")
+      .whereFilter(.whereField("sequelOf", isInResultsOf: first))
+    #expect(
+      try await sequels.getDocuments().documents.map(\.reference.path) == [
+        "books/messiah", "shelves/a/books/heretics",
+      ])
+    #expect(try await sequels.count.getAggregation(source: .server).count == 2)
+    let old = db.collectionGroup("books").whereFilter(
+      .exists(in: books, referringBy: "sequelOf"))
+    #expect(try await old.getDocuments().documents.map(\.reference.path) == ["books/dune"])
+  }
+
   @Test func `conditions are on the results of other queries, one-shot and live`() async throws {
     try await fill()
     let herbert = db.collection("authors").whereField("name", isEqualTo: "Herbert")

@@ -5,7 +5,7 @@ import Logging
 /// A backend whose documents are in tables on a server, which several processes use at once.
 ///
 ///     commit ─▶ RemoteWriter: all that wait, in one commit of the server ─▶ completes
-///     read   ─▶ what the request needs, in one round trip ─▶ a `MemoryState` of it ─▶ the answer
+///     read   ─▶ what the request needs, in one round trip ─▶ a `RemoteState` of it ─▶ the answer
 ///     listen ─▶ RemoteChangeSource: the log of the server, commit by commit
 ///
 /// A read in the past takes the documents as they are, and undoes the changes since.
@@ -56,7 +56,7 @@ package final class RemoteBackend: Sendable {
   private func answer<Answer>(
     _ context: RequestContext, _ done: @escaping Completion<Answer>,
     _ needs: @escaping @Sendable (RemoteCatalogue) -> RemoteNeeds,
-    _ work: @escaping @Sendable (MemoryState) throws -> Answer
+    _ work: @escaping @Sendable (RemoteState) throws -> Answer
   ) {
     afterWrites(context, done) { [self] in
       if let time = context.readTime {
@@ -107,7 +107,7 @@ package final class RemoteBackend: Sendable {
                     var needs = RemoteNeeds(); needs.add(request, $0); return needs
                   }, asOf: sequence
                 )
-                .fetchedResult(of: request)
+                .result(of: request)
               }
             } catch {
               throw Status(readingFailed: error)
@@ -160,7 +160,7 @@ extension RemoteBackend: ListeningBackend {
   ) {
     let read = { @Sendable [self] in
       answer(context, done, { _ in RemoteNeeds(paths: paths) }) { [self] state in
-        let found = paths.map { state.documents[$0] }
+        let found = state.documents(at: paths)
         if let id = context.transaction { try transactions.note(id, zip(paths, found)) }
         return found
       }
@@ -186,16 +186,16 @@ extension RemoteBackend: ListeningBackend {
     }
     answer(context, done, needs) { [self] state in
       guard let id = context.transaction else {
-        return try RemoteResults(query).documents(Array(state.documents.values))
+        return try RemoteResults(query).documents(state.documents)
       }
       try query.refuseSearch()
       var whole = query
       whole.projection = []
-      let found = try RemoteResults(whole).documents(Array(state.documents.values))
+      let found = try RemoteResults(whole).documents(state.documents)
       try transactions.note(
         id, found.lazy.map { ($0.path, $0) },
         resultOf: ObservedQuery(whole, found, at: state.sequence))
-      return try RemoteResults(query).documents(Array(state.documents.values))
+      return try RemoteResults(query).documents(state.documents)
     }
   }
 
@@ -210,7 +210,7 @@ extension RemoteBackend: ListeningBackend {
       return needs
     }
     answer(context, done, needs) { state in
-      try RemoteResults(query).aggregate(aggregations, Array(state.documents.values))
+      try RemoteResults(query).aggregate(aggregations, state.documents)
     }
   }
 
@@ -262,7 +262,7 @@ extension RemoteBackend: ListeningBackend {
         indexes: [], isServed: entries,
         missingIndexes: try catalogue.missing(for: query, request.aggregations).map(\.json))
       guard request.analyzes else { return explanation }
-      let documents = Array(state.documents.values)
+      let documents = state.documents
       let count =
         if let aggregations = request.aggregations {
           try RemoteResults(query).aggregate(aggregations, documents).count
@@ -309,7 +309,7 @@ extension RemoteBackend: ListeningBackend {
       let needs: @Sendable (RemoteCatalogue) -> RemoteNeeds = { _ in
         RemoteNeeds(whole: .subtree(below: path.remoteIDs))
       }
-      return answer(context, done, needs) { prefixes(of: Array($0.documents.keys)) }
+      return answer(context, done, needs) { prefixes(of: $0.documents.map(\.path)) }
     }
     var request = RemoteRead()
     request.namesBelow = path.remoteIDs
@@ -610,7 +610,7 @@ extension RemoteBackend: LocalBackend {
                     return needs
                   }
                 }, asOf: sequence)
-              return Array(state.documents.values)
+              return state.documents
             }
           })
       }

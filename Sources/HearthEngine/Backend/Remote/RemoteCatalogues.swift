@@ -16,7 +16,7 @@ final class RemoteCatalogues: Sendable {
   /// The state of what a request needs, as it is now. Completes on a thread that may block.
   func read(
     _ needs: @escaping @Sendable (RemoteCatalogue) -> RemoteNeeds,
-    _ done: @escaping Completion<MemoryState>
+    _ done: @escaping Completion<RemoteState>
   ) {
     let catalogue = newest
     let wanted = needs(catalogue)
@@ -26,7 +26,7 @@ final class RemoteCatalogues: Sendable {
   private func read(
     _ wanted: RemoteNeeds, _ catalogue: RemoteCatalogue,
     _ needs: @escaping @Sendable (RemoteCatalogue) -> RemoteNeeds,
-    _ done: @escaping Completion<MemoryState>
+    _ done: @escaping Completion<RemoteState>
   ) {
     var request = RemoteRead()
     request.scopes = wanted.scopes
@@ -51,7 +51,7 @@ final class RemoteCatalogues: Sendable {
       if answer.isInexact { return read(wanted.unpaged, catalogue, needs, done) }
       // The store's thread must not be used for what follows.
       BlockingThreads.shared.run {
-        done(Result { () throws(Status) in try MemoryState(answer, known: wanted.paths) })
+        done(Result { () throws(Status) in try RemoteState(answer, of: wanted.scopes) })
       }
     }
   }
@@ -80,17 +80,5 @@ extension RemoteCatalogue {
     if generation == self.generation { return true }
     // Only names of documents are independent of indexes.
     return needs.scopes.allSatisfy { if case .documents = $0 { true } else { false } }
-  }
-}
-
-extension MemoryState {
-  /// The documents of an answer.
-  init(_ answer: RemoteAnswer, known paths: [ResourcePath] = []) throws(Status) {
-    var documents: [StoredDocument] = []
-    documents.reserveCapacity(answer.documents.count)
-    for document in answer.documents { documents.append(try StoredDocument(document)) }
-    self.init(
-      of: documents, known: paths, sequence: answer.record.sequence,
-      time: Instant(microseconds: answer.record.time))
   }
 }

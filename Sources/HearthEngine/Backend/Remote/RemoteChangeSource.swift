@@ -110,7 +110,7 @@ final class RemoteChangeSource: ChangeSource {
   /// The state of what a request needs, after the change with this sequence. Blocks.
   func state(
     _ needs: (RemoteCatalogue) -> RemoteNeeds, asOf sequence: UInt64
-  ) throws(Status) -> MemoryState {
+  ) throws(Status) -> RemoteState {
     var catalogue = catalogues.newest
     while true {
       let wanted = needs(catalogue)
@@ -125,15 +125,8 @@ final class RemoteChangeSource: ChangeSource {
       }
       guard sequence <= answer.record.sequence else { throw .tokenOfTheFuture }
       guard sequence &+ 1 >= answer.record.firstLogged else { throw .tokenTooOld }
-      var state = try MemoryState(answer, known: wanted.paths)
-      for former in answer.formerVersions {
-        let path = try ResourcePath(remote: former.name)
-        state.replace(
-          path,
-          with: try former.version.map { version throws(Status) in
-            try StoredDocument(RemoteDocument(name: former.name, version: version))
-          })
-      }
+      var state = try RemoteState(answer, of: wanted.scopes)
+      try state.restore(answer.formerVersions)
       return state
     }
   }
@@ -213,7 +206,7 @@ private struct RemoteSourceState: SourceState {
               needs.add(request, catalogue)
               return needs
             }, asOf: sequence ?? self.sequence)
-          do { return try state.fetchedResult(of: request) } catch {
+          do { return try state.result(of: request) } catch {
             throw Status(readingFailed: error)
           }
         })

@@ -4,8 +4,6 @@ struct RemoteNeeds: Sendable {
   var scopes: [RemoteScope] = []
   /// The same or more, for the changes: an index has no entries of earlier versions.
   var changedScopes: [RemoteScope] = []
-  /// Documents that are known after the read, whether they exist or not.
-  var paths: [ResourcePath] = []
 
   init() {}
 
@@ -15,7 +13,6 @@ struct RemoteNeeds: Sendable {
 
   mutating func add(_ paths: [ResourcePath]) {
     guard !paths.isEmpty else { return }
-    self.paths += paths
     let scope = RemoteScope.documents(paths.map { RemoteKey($0) })
     scopes.append(scope)
     changedScopes.append(scope)
