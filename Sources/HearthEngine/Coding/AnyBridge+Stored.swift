@@ -7,8 +7,7 @@ extension AnyBridge {
     _ map: MapView, depthLeft: Int = DocumentFormat.maximumDepth,
     reference: (ResourcePath) -> Any
   ) throws(Status) -> [String: Any] {
-    var dictionary: [String: Any] = [:]
-    dictionary.reserveCapacity(map.count)
+    var dictionary = [String: Any](minimumCapacity: map.count)
     // Fields are sorted by their names' bytes. The first one is put last, so that it wins.
     for index in (0..<map.count).reversed() {
       put(

@@ -52,7 +52,7 @@ package final class RemoteBackend: Sendable {
 
   // MARK: Reading
 
-  /// Computes an answer, on a thread that may block, from the state that a request needs.
+  /// Computes an answer from the state that a request needs.
   private func answer<Answer>(
     _ context: RequestContext, _ done: @escaping Completion<Answer>,
     _ needs: @escaping @Sendable (RemoteCatalogue) -> RemoteNeeds,
@@ -70,7 +70,9 @@ package final class RemoteBackend: Sendable {
         }
         return
       }
-      catalogues.read(needs) { done($0.evaluated { try work($0) }) }
+      catalogues.read(needs, isPrompt: context.thread != .busy) {
+        done($0.evaluated { try work($0) })
+      }
     }
   }
 

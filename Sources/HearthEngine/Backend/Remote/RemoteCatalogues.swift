@@ -13,19 +13,22 @@ final class RemoteCatalogues: Sendable {
   /// Empty before the first read.
   var newest: RemoteCatalogue { known.withLock { $0 } ?? .empty }
 
-  /// The state of what a request needs, as it is now. Completes on a thread that may block.
+  /// The state of what a request needs, as it is now.
+  ///
+  /// - Parameter isPrompt: `done` does not block: if there is little, it runs on the store's thread.
+  ///   Otherwise it runs on one that may block.
   func read(
-    _ needs: @escaping @Sendable (RemoteCatalogue) -> RemoteNeeds,
+    _ needs: @escaping @Sendable (RemoteCatalogue) -> RemoteNeeds, isPrompt: Bool,
     _ done: @escaping Completion<RemoteState>
   ) {
     let catalogue = newest
     let wanted = needs(catalogue)
-    read(wanted, catalogue, needs, done)
+    read(wanted, catalogue, needs, isPrompt, done)
   }
 
   private func read(
     _ wanted: RemoteNeeds, _ catalogue: RemoteCatalogue,
-    _ needs: @escaping @Sendable (RemoteCatalogue) -> RemoteNeeds,
+    _ needs: @escaping @Sendable (RemoteCatalogue) -> RemoteNeeds, _ isPrompt: Bool,
     _ done: @escaping Completion<RemoteState>
   ) {
     var request = RemoteRead()
@@ -42,17 +45,18 @@ final class RemoteCatalogues: Sendable {
         return store.read(request) { [self] result in
           do throws(Status) {
             try note(result.get())
-            read(needs, done)
+            read(needs, isPrompt: isPrompt, done)
           } catch {
             done(.failure(error))
           }
         }
       }
-      if answer.isInexact { return read(wanted.unpaged, catalogue, needs, done) }
-      // The store's thread must not be used for what follows.
-      BlockingThreads.shared.run {
+      if answer.isInexact { return read(wanted.unpaged, catalogue, needs, isPrompt, done) }
+      let finish = { @Sendable in
         done(Result { () throws(Status) in try RemoteState(answer, of: wanted.scopes) })
       }
+      // The store's thread has other reads to serve.
+      if isPrompt, answer.isSmall { finish() } else { BlockingThreads.shared.run(finish) }
     }
   }
 
@@ -71,6 +75,14 @@ final class RemoteCatalogues: Sendable {
     known.withLock { $0 = read }
     if read.indexes.contains(where: \.isUnfinished) { writer?.continueBuilding(after: 1) }
     return read
+  }
+}
+
+extension RemoteAnswer {
+  /// Whether its documents are evaluated in less than a millisecond.
+  fileprivate var isSmall: Bool {
+    documents.count <= 256
+      && documents.lazy.map(\.version.body.count).reduce(0, +) <= 256 << 10
   }
 }
 
