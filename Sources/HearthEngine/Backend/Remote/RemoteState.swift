@@ -1,4 +1,4 @@
-/// What was fetched of a state.
+/// The documents that were read of a state, for one request.
 struct RemoteState: Sendable {
   /// Each once. One scope has each once, and several may share some.
   private(set) var documents: [StoredDocument] = []
