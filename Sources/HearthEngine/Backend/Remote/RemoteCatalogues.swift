@@ -79,7 +79,7 @@ final class RemoteCatalogues: Sendable {
 }
 
 extension RemoteAnswer {
-  /// Whether its documents are evaluated in less than a millisecond.
+  /// Whether there is little to evaluate, so that other reads of the thread hardly wait.
   fileprivate var isSmall: Bool {
     documents.count <= 256
       && documents.lazy.map(\.version.body.count).reduce(0, +) <= 256 << 10
