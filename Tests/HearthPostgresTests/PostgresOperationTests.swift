@@ -42,6 +42,29 @@
 
     // MARK: Outages
 
+    /// What becomes of each verb for 2,000 numbers, all at once: how often each outcome came.
+    private static func outcomes(
+      _ verbs: [@Sendable (Int) async throws -> Void]
+    ) async -> [String: Int] {
+      await withTaskGroup(of: String.self) { group in
+        for number in 0..<2000 {
+          for verb in verbs {
+            group.addTask {
+              do {
+                try await verb(number)
+                return "done"
+              } catch FirestoreErrorCode.unavailable {
+                return "unavailable"
+              } catch {
+                return "\(error)"
+              }
+            }
+          }
+        }
+        return await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+      }
+    }
+
     /// However many wait: not one after another.
     @Test func `all writes and reads fail in time while the server is away`() async throws {
       let server = try OwnServer()
@@ -51,31 +74,10 @@
       _ = try await db.document("c/first").getDocument()
       #expect(try server.control("kill"))
       let began = ContinuousClock.now
-      let outcomes = await withTaskGroup(of: String.self) { group in
-        for n in 0..<2000 {
-          group.addTask {
-            do {
-              try await db.document("c/\(n)").setData(["n": n])
-              return "written"
-            } catch FirestoreErrorCode.unavailable {
-              return "unavailable"
-            } catch {
-              return "\(error)"
-            }
-          }
-          group.addTask {
-            do {
-              _ = try await db.document("c/\(n)").getDocument()
-              return "read"
-            } catch FirestoreErrorCode.unavailable {
-              return "unavailable"
-            } catch {
-              return "\(error)"
-            }
-          }
-        }
-        return await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
-      }
+      let outcomes = await Self.outcomes([
+        { try await db.document("c/\($0)").setData(["n": $0]) },
+        { _ = try await db.document("c/\($0)").getDocument() },
+      ])
       #expect(outcomes == ["unavailable": 4000])
       #expect(ContinuousClock.now - began < .seconds(60))
       #expect(try server.control("start"))
@@ -95,21 +97,9 @@
       try await db.document("c/first").setData(["n": 0])
       proxy.fallSilent()
       let began = ContinuousClock.now
-      let outcomes = await withTaskGroup(of: String.self) { group in
-        for n in 0..<2000 {
-          group.addTask {
-            do {
-              try await db.document("c/\(n)").setData(["n": n])
-              return "written"
-            } catch FirestoreErrorCode.unavailable {
-              return "unavailable"
-            } catch {
-              return "\(error)"
-            }
-          }
-        }
-        return await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
-      }
+      let outcomes = await Self.outcomes([
+        { try await db.document("c/\($0)").setData(["n": $0]) }
+      ])
       #expect(outcomes == ["unavailable": 2000])
       // For thirty seconds it is tried to find out what became of the first batch.
       #expect(ContinuousClock.now - began < .seconds(45))
