@@ -68,7 +68,7 @@
     private static func withoutCredentials(_ url: String) -> String {
       guard var parts = URLComponents(string: url) else { return "postgresql" }
       parts.password = nil
-      parts.queryItems = parts.queryItems?.filter { $0.name != "password" }
+      parts.queryItems = parts.queryItems?.filter { !$0.name.hasSuffix("password") }
       return parts.string ?? "postgresql"
     }
 

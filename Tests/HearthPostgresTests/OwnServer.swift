@@ -10,8 +10,10 @@
 
     /// Starts it. Blocks until it accepts connections.
     ///
-    /// - Parameter script: In `Scripts`.
-    init(by script: String = "postgres") throws {
+    /// - Parameters:
+    ///   - script: In `Scripts`.
+    ///   - environment: Further variables for it.
+    init(by script: String = "postgres", environment: [String: String] = [:]) throws {
       let package = URL(filePath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
       let commands = """
@@ -20,6 +22,8 @@
         """
       process.executableURL = package.appending(path: "Scripts/\(script)")
       process.arguments = ["bash", "-c", commands]
+      process.environment = ProcessInfo.processInfo.environment
+        .merging(environment) { $1 }
       process.standardInput = input
       process.standardOutput = output
       try process.run()

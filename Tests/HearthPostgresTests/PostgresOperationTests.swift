@@ -42,12 +42,12 @@
 
     // MARK: Outages
 
-    /// What becomes of each verb for 2,000 numbers, all at once: how often each outcome came.
+    /// What becomes of each verb for so many numbers, all at once: how often each outcome came.
     private static func outcomes(
-      _ verbs: [@Sendable (Int) async throws -> Void]
+      of count: Int = 2000, _ verbs: [@Sendable (Int) async throws -> Void]
     ) async -> [String: Int] {
       await withTaskGroup(of: String.self) { group in
-        for number in 0..<2000 {
+        for number in 0..<count {
           for verb in verbs {
             group.addTask {
               do {
@@ -85,6 +85,58 @@
       #expect(try await db.document("c/first").getDocument()["n"] as? Int == 1)
       try await db.terminate()
     }
+
+    /// The lock of a table stands for a server that is slow.
+    @Test(arguments: ["reads", "writes"])
+    func `of more calls than may wait, some are refused at once, and all others are done`(
+      kind: String
+    ) async throws {
+      let url = try PostgresServer.newURL()
+      let db = try PostgresServer.open(url, as: "crowd")
+      try await db.document("c/first").setData(["n": 0])
+      let slow = try PostgresConnection.forWriting(url)
+      _ = try slow.run([
+        PostgresStatement("BEGIN"),
+        PostgresStatement("SET LOCAL idle_in_transaction_session_timeout = 0"),
+        PostgresStatement("LOCK TABLE hearth_documents, hearth_store IN ACCESS EXCLUSIVE MODE"),
+      ])
+      // What is under way does not wait: four times 64 reads, or 128 writes.
+      let (waiting, underWay) = (20_000, 256)
+      let count = waiting + 2 * underWay
+      let refused = Guarded(0)
+      let calls = Task {
+        await Self.outcomes(
+          of: count,
+          [
+            { number in
+              do {
+                if kind == "writes" {
+                  try await db.document("c/\(number)").setData(["n": number])
+                } else {
+                  #expect(try await db.document("c/first").getDocument()["n"] as? Int == 0)
+                }
+              } catch FirestoreErrorCode.resourceExhausted {
+                refused.withLock { $0 += 1 }
+                throw RefusedCall()
+              }
+            }
+          ])
+      }
+      while refused.withLock({ $0 }) < underWay { try await Task.sleep(for: .milliseconds(5)) }
+      _ = try slow.run([PostgresStatement("COMMIT")])
+      let outcomes = await calls.value
+      let done = try #require(outcomes["done"])
+      #expect(outcomes == ["done": done, "RefusedCall()": count - done])
+      #expect(done >= waiting)
+      if kind == "writes" {
+        #expect(
+          try await db.collection("c").count.getAggregation(source: .server).count as? Int == done
+            + 1)
+      }
+      try await db.terminate()
+    }
+
+    private struct RefusedCall: Error {}
 
     /// Each attempt takes the time in which a connection must be made. Batches that wait have none of
     /// their own.
