@@ -469,6 +469,39 @@ private struct Contact: ParseObject {
     }
   }
 
+  @Test func `an object that may not be read is related no more than one that does not exist`()
+    async throws
+  {
+    try await ParseSwift.withFirestore(firestore) {
+      var shown = ParseACL()
+      shown.publicRead = true
+      let secret = try await Author(ACL: ParseACL(), name: "secret").save()
+      let visible = try await Author(ACL: shown, name: "visible").save()
+      let gone = try await Author(name: "gone").save()
+      try await gone.delete()
+      let place = try await Place(name: "x").save()
+      try await ParseSwift.withIdentity(ParseIdentity(user: "bob")) {
+        var refusals: [ParseError] = []
+        for object in [secret, gone] {
+          for operation in [
+            try place.operation.addRelation("authors", objects: [visible, object]),
+            try Place(name: "new").operation.addRelation("authors", objects: [object]),
+          ] {
+            let error = await #expect(throws: ParseError.self) { try await operation.save() }
+            #expect(error?.code == .objectNotFound)
+            refusals += [error].compactMap(\.self)
+          }
+        }
+        #expect(Set(refusals.map(\.message)).count == 1)
+        // Who may read an object may relate it, without the right to change it.
+        _ = try await place.operation.addRelation("authors", objects: [visible]).save()
+      }
+      let related = try await Author.queryRelations("authors", parent: place).find()
+      #expect(related.map(\.name) == ["visible"])
+      #expect(try await Place.query().count() == 1)
+    }
+  }
+
   @Test func `access is checked in every request of an identity`() async throws {
     try await ParseSwift.withFirestore(firestore) {
       var own = ParseACL()

@@ -11,8 +11,8 @@
 public struct FirestoreReferenceRule: Hashable, Sendable, CustomStringConvertible {
   /// The effect of a deletion on the documents that refer to the deleted document.
   public enum Action: Hashable, Sendable {
-    /// The deletion fails with `failedPrecondition`, unless the same commit deletes them, or changes
-    /// their references.
+    /// The deletion fails with `failedPrecondition`, and ``FirestoreErrorCode/isReferenced`` is true, unless
+    /// the same commit deletes them, or changes their references.
     case restrict
     /// They are deleted as well, and so on.
     case cascade

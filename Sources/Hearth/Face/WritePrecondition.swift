@@ -9,9 +9,9 @@
 public enum WritePrecondition: Sendable, Hashable {
   /// The document exists, otherwise `notFound`; or does not exist, otherwise `alreadyExists`.
   case exists(Bool)
-  /// The document was last updated at this time, otherwise `failedPrecondition`. In whole
-  /// microseconds, as in `DocumentSnapshot.updateTime`; `invalidArgument` for any other time, or
-  /// one in the future.
+  /// The document was last updated at this time, otherwise `failedPrecondition`, with
+  /// ``FirestoreErrorCode/isUpdateTimeMismatch``. In whole microseconds, as in
+  /// `DocumentSnapshot.updateTime`; `invalidArgument` for any other time, or one in the future.
   case lastUpdateTime(Timestamp)
 
   func checked() throws(Status) -> Mutation.Precondition {

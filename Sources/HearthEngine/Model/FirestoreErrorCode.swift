@@ -8,6 +8,11 @@ public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 /// See ``FirestoreErrorCode/isOutcomeUnknown``.
 public let FirestoreOutcomeUnknownKey = "FirestoreOutcomeUnknown"
 
+/// In the `userInfo` of an error with ``FirestoreErrorCode/Code/failedPrecondition``, if a condition of
+/// the write was not met: `"updateTime"` or `"reference"`. See ``FirestoreErrorCode/isUpdateTimeMismatch``
+/// and ``FirestoreErrorCode/isReferenced``.
+public let FirestoreRefusalKey = "FirestoreRefusal"
+
 /// Why an operation failed. Errors are `NSError` objects whose code is one of these.
 ///
 ///     do {
@@ -146,6 +151,34 @@ public struct FirestoreErrorCode: CustomNSError, Hashable, CustomStringConvertib
   ///       print(stored["title"] ?? "")
   ///     }
   public var isOutcomeUnknown: Bool { error.userInfo[FirestoreOutcomeUnknownKey] as? Bool == true }
+
+  /// Whether a write with `WritePrecondition.lastUpdateTime` was refused because the document has
+  /// another update time, or does not exist: somebody else has changed or deleted it. Read it
+  /// and decide again. False for all other causes of ``Code/failedPrecondition``.
+  ///
+  ///     guard let seen = try await book.getDocument().updateTime else { return }
+  ///     do {
+  ///       try await book.updateData(["title": "Dune"], precondition: .lastUpdateTime(seen))
+  ///     } catch let error as FirestoreErrorCode where error.isUpdateTimeMismatch {
+  ///       print("Somebody else has changed the book. Read it again.")
+  ///     }
+  public var isUpdateTimeMismatch: Bool { refusal == .updateTime }
+
+  /// Whether a deletion was refused because another document refers to the document, by a reference
+  /// rule with `restrict`. False for all other causes of ``Code/failedPrecondition``, such as a
+  /// database that is closed.
+  ///
+  ///     do {
+  ///       try await book.delete()
+  ///     } catch let error as FirestoreErrorCode where error.isReferenced {
+  ///       print("The book is lent.")
+  ///     }
+  public var isReferenced: Bool { refusal == .reference }
+
+  private var refusal: Status.Refusal? {
+    (error.userInfo[FirestoreRefusalKey] as? String).flatMap(Status.Refusal.init)
+  }
+
   public var localizedDescription: String { error.localizedDescription }
   public var description: String { error.description }
 
@@ -195,6 +228,7 @@ extension Status {
     var userInfo: [String: Any] = [NSLocalizedDescriptionKey: message]
     if let cause { userInfo[NSUnderlyingErrorKey] = (cause as? Status)?.nsError ?? cause }
     if mayBeDone { userInfo[FirestoreOutcomeUnknownKey] = true }
+    if let refusal { userInfo[FirestoreRefusalKey] = refusal.rawValue }
     return FirestoreNSError(
       domain: FirestoreErrorDomain, code: code.rawValue, userInfo: userInfo)
   }

@@ -11,11 +11,25 @@ package struct Status: Error, Sendable, CustomStringConvertible {
   package var mayBeDone = false
   /// Data that was read has changed since: a retry from the start may succeed.
   package var isContention = false
+  /// Which condition of the write was not met, of those that share a code with other causes.
+  package var refusal: Refusal?
+
+  /// See ``FirestoreErrorCode/isUpdateTimeMismatch`` and ``FirestoreErrorCode/isReferenced``.
+  package enum Refusal: String, Sendable {
+    case updateTime
+    case reference
+  }
 
   package init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
     self.code = code
     self.message = message
     self.cause = cause
+  }
+
+  static func refused(_ refusal: Refusal, _ message: String) -> Status {
+    var status = Status(.failedPrecondition, message)
+    status.refusal = refusal
+    return status
   }
 
   package static func invalidArgument(_ message: String) -> Status {

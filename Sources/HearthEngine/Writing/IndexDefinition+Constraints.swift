@@ -88,8 +88,8 @@ extension Status {
   static func referenced(
     _ path: ResourcePath, by other: ResourcePath, _ index: IndexDefinition
   ) -> Status {
-    Status(
-      .failedPrecondition,
+    refused(
+      .reference,
       "\(path.text) cannot be deleted: \(other.text) refers to it in "
         + "\(index.components[0].field.canonicalText).")
   }

@@ -79,12 +79,12 @@ extension Mutation.Precondition {
         throw .invalidArgument("The update time of the precondition is in the future.")
       }
       guard exists else {
-        throw Status(.failedPrecondition, "No document to update: \(path.text)")
+        throw .refused(.updateTime, "No document to update: \(path.text)")
       }
       let found = updateTime ?? time
       guard found == wanted else {
-        throw Status(
-          .failedPrecondition,
+        throw .refused(
+          .updateTime,
           "the stored version (\(found.microseconds)) does not match the required base version "
             + "(\(wanted.microseconds))")
       }

@@ -10,11 +10,6 @@ struct GuardedCommit {
   struct State {
     fileprivate(set) var documents: [String: DocumentSnapshot] = [:]
 
-    /// Whether the documents are those of another read.
-    fileprivate func isEqual(to other: State) -> Bool {
-      documents.mapValues(\.updateTime) == other.documents.mapValues(\.updateTime)
-    }
-
     /// The condition of a write to an existing document.
     func precondition(_ reference: DocumentReference) -> WritePrecondition {
       documents[reference.path]?.updateTime.map { .lastUpdateTime($0) } ?? .exists(true)
@@ -24,7 +19,9 @@ struct GuardedCommit {
   let context: QueryContext
   /// The documents that are changed or deleted.
   let changed: [DocumentReference]
-  /// Whether their fields matter.
+  /// Documents that must exist, and that the identity must be allowed to read.
+  var named: [DocumentReference] = []
+  /// Whether the fields of the changed documents matter.
   var dependsOnFields = false
   /// Commits before this one, of what nobody sees without it.
   var before: [WriteBatch] = []
@@ -33,49 +30,48 @@ struct GuardedCommit {
 
   private static let mostAttempts = 100
 
-  private var reads: Bool {
-    !changed.isEmpty && (dependsOnFields || context.identity != nil)
+  /// The documents to read before the commit.
+  private var needed: [DocumentReference] {
+    if context.identity != nil { return changed + named }
+    return dependsOnFields ? changed : []
   }
 
   func run() throws {
     for batch in before { try context.firestore.blocking.commit(batch) }
-    var failed: (state: State, error: any Error)?
+    let needed = needed
     for attempt in 1... {
-      let documents = reads ? try context.firestore.blocking.getAll(changed) : []
+      let documents = needed.isEmpty ? [] : try context.firestore.blocking.getAll(needed)
       let state = try state(documents)
-      if let failed, state.isEqual(to: failed.state) { throw failed.error }
       guard let batch = try batch(state) else { return }
       do { return try context.firestore.blocking.commit(batch) } catch {
         try check(error, attempt)
-        failed = (state, error)
       }
     }
   }
 
   func run() async throws {
     for batch in before { try await batch.commit() }
-    var failed: (state: State, error: any Error)?
+    let needed = needed
     for attempt in 1... {
-      let documents = reads ? try await context.firestore.getAll(changed) : []
+      let documents = needed.isEmpty ? [] : try await context.firestore.getAll(needed)
       let state = try state(documents)
-      if let failed, state.isEqual(to: failed.state) { throw failed.error }
       guard let batch = try batch(state) else { return }
       do { return try await batch.commit() } catch {
         try check(error, attempt)
-        failed = (state, error)
       }
       try Task.checkCancellation()
     }
   }
 
   private func state(_ documents: [DocumentSnapshot]) throws -> State {
-    for document in documents {
+    for (index, document) in documents.enumerated() {
       guard document.exists else { throw ObjectGraph.notFound }
       guard let identity = context.identity else { continue }
       let acl = ParseACL(stored: document["ACL"])
       // As if it did not exist, for somebody who may not read it.
       guard ParseACL.allows(.read, acl, to: identity) else { throw ObjectGraph.notFound }
-      guard ParseACL.allows(.write, acl, to: identity) else {
+      // The changed documents come first.
+      guard index >= changed.count || ParseACL.allows(.write, acl, to: identity) else {
         throw ParseError(.operationForbidden, "The object may be read, and not be written.")
       }
     }
@@ -83,10 +79,10 @@ struct GuardedCommit {
       documents: Dictionary(documents.map { ($0.reference.path, $0) }) { first, _ in first })
   }
 
-  /// Throws unless the documents may have changed since they were read. A rule of a reference fails
-  /// with the same code: then they are the same when they are read again.
+  /// Throws unless a document has changed since it was read.
   private func check(_ error: any Error, _ attempt: Int) throws {
-    guard reads, attempt < Self.mostAttempts, case FirestoreErrorCode.failedPrecondition = error
+    guard attempt < Self.mostAttempts, let error = error as? FirestoreErrorCode,
+      error.isUpdateTimeMismatch
     else { throw error }
   }
 }

@@ -178,7 +178,8 @@ public struct ParseOperation<T: ParseObject>: Sendable {
   /// rules and indexes, before the commit.
   ///
   /// Throws as `ParseObject.save()`, and `ParseError`: `.objectNotFound` if an object to relate has an
-  /// id and does not exist, `.incorrectType` if the relation has objects of another class.
+  /// id and does not exist or may not be read by the identity, `.incorrectType` if the relation has
+  /// objects of another class.
   @discardableResult
   public func save() throws(ParseError) -> T {
     try reporting {
@@ -278,9 +279,10 @@ public struct ParseOperation<T: ParseObject>: Sendable {
       let appends = operation.changes.contains {
         if case .append = $0.change { true } else { false }
       }
+      let related = edges.compactMap { $0.isNew ? nil : $0.related }
       return GuardedCommit(
-        context: context, changed: isNew ? [] : [parent], dependsOnFields: appends,
-        before: upload.before, batch: batch)
+        context: context, changed: isNew ? [] : [parent], named: related,
+        dependsOnFields: appends, before: upload.before, batch: batch)
     }
 
     private func batch(_ state: GuardedCommit.State) throws -> WriteBatch {
@@ -296,7 +298,9 @@ public struct ParseOperation<T: ParseObject>: Sendable {
           continue
         }
         // Changes nothing, and fails if the object does not exist.
-        if !edge.isNew { batch.updateData([:], forDocument: related) }
+        if !edge.isNew {
+          batch.updateData([:], forDocument: related, precondition: state.precondition(related))
+        }
         batch.setData(["owner": parent, "related": related], forDocument: edge.document)
       }
       return batch

@@ -46,7 +46,8 @@ import Testing
       try await dune.updateData(["pages": 418], precondition: .lastUpdateTime(seen))
     } catch let error as FirestoreErrorCode {
       switch error.code {
-      case .failedPrecondition: print("Somebody else has changed the book. Read it again.")
+      case .failedPrecondition where error.isUpdateTimeMismatch:
+        print("Somebody else has changed the book. Read it again.")
       case .resourceExhausted: print("The disk is full.")
       default: throw error
       }
@@ -75,16 +76,15 @@ import Testing
   }
 
   /// The status of a response to a request that failed with `error`.
-  ///
-  /// - Parameter hasPrecondition: The handler has passed a `precondition:`.
-  func httpStatus(for error: any Error, hasPrecondition: Bool = false) -> Int {
+  func httpStatus(for error: any Error) -> Int {
     guard let error = error as? FirestoreErrorCode else { return 500 }
     switch error.code {
     case .invalidArgument: return 400
     case .notFound: return 404
     case .alreadyExists: return 409
     case .outOfRange: return 410
-    case .failedPrecondition: return hasPrecondition ? 412 : 500
+    case .failedPrecondition where error.isUpdateTimeMismatch: return 412
+    case .failedPrecondition where error.isReferenced: return 409
     case .cancelled: return 499
     case .unimplemented: return 501
     case .resourceExhausted, .aborted, .unavailable: return 503
@@ -102,8 +102,11 @@ import Testing
       #expect(httpStatus(for: FirestoreErrorCode(code)) == status)
       #expect(httpStatus(for: FirestoreErrorCode(code) as NSError) == status)
     }
-    #expect(
-      httpStatus(for: FirestoreErrorCode(.failedPrecondition), hasPrecondition: true) == 412)
+    for (refusal, status) in [("updateTime", 412), ("reference", 409), ("other", 500)] {
+      let error = FirestoreErrorCode(
+        .failedPrecondition, userInfo: [FirestoreRefusalKey: refusal])
+      #expect(httpStatus(for: error) == status)
+    }
     let database = try TemporaryDatabase()
     let db = database.firestore
     var statuses: [Int] = []
@@ -119,13 +122,11 @@ import Testing
   struct BookIsLent: Error {}
 
   /// Throws `BookIsLent` if a loan refers to the book.
-  func delete(_ book: DocumentReference, loans: Query) async throws {
+  func delete(_ book: DocumentReference) async throws {
     do {
       try await book.delete()
-    } catch FirestoreErrorCode.failedPrecondition {
-      // Throws the same code if there is another reason, such as a database that is closed.
-      let lent = try await loans.whereField("book", isEqualTo: book).limit(to: 1).getDocuments()
-      if lent.isEmpty { try await book.delete() } else { throw BookIsLent() }
+    } catch let error as FirestoreErrorCode where error.isReferenced {
+      throw BookIsLent()
     }
   }
 
@@ -138,13 +139,13 @@ import Testing
       FirestoreReferenceRule("loans", field: "book", to: "books", onDelete: .restrict))
     try await dune.setData([:])
     try await loans.document("1").setData(["book": dune])
-    await #expect(throws: BookIsLent.self) { try await delete(dune, loans: loans) }
+    await #expect(throws: BookIsLent.self) { try await delete(dune) }
     try await loans.document("1").delete()
-    try await delete(dune, loans: loans)
+    try await delete(dune)
     #expect(try await !dune.getDocument().exists)
     try await db.terminate()
     await #expect {
-      try await delete(dune, loans: loans)
+      try await delete(dune)
     } throws: {
       ($0 as? FirestoreErrorCode)?.code == .failedPrecondition
     }

@@ -166,7 +166,7 @@ import Testing
     guard let version = seen.updateTime else { return }
     do {
       try await dune.updateData(["pages": 418], precondition: .lastUpdateTime(version))
-    } catch FirestoreErrorCode.failedPrecondition {
+    } catch let error as FirestoreErrorCode where error.isUpdateTimeMismatch {
       print("The book has changed since you read it.")
     }
   }

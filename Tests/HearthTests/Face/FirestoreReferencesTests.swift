@@ -57,6 +57,46 @@ import Testing
       .setData(["n": 2], forDocument: authors.document("herbert")).commit()
   }
 
+  /// In each form of a write: of a server, some are decided by its statement, others in the process.
+  @Test func `a refusal has its reason, and other errors with its code have none`() async throws {
+    func reasons(_ body: () async throws -> Void) async -> [Bool] {
+      let error = await #expect(throws: FirestoreErrorCode.self) { try await body() }
+      #expect(error?.code == .failedPrecondition, "\(error as Any)")
+      return [error?.isUpdateTimeMismatch == true, error?.isReferenced == true]
+    }
+    try await fill()
+    try await db.references.declare(rule(.restrict))
+    let (herbert, dune) = (authors.document("herbert"), books.document("dune"))
+    let referenced: [() async throws -> Void] = [
+      { try await herbert.delete() },
+      { try await self.db.batch().deleteDocument(herbert).commit() },
+      { try await self.db.write { try $0.deleteDocument(herbert) } },
+      { _ = try await self.authors.deleteAll(limit: 10) },
+    ]
+    for body in referenced { #expect(await reasons(body) == [false, true]) }
+    let time = try #require(try await dune.getDocument().updateTime)
+    try await dune.updateData(["pages": 412])
+    for document in [dune, books.document("missing")] {
+      let changed: [() async throws -> Void] = [
+        { try await document.updateData(["pages": 1], precondition: .lastUpdateTime(time)) },
+        { try await document.setData(["pages": 1], precondition: .lastUpdateTime(time)) },
+        { try await document.delete(precondition: .lastUpdateTime(time)) },
+        {
+          try await self.db.batch().setData(["n": 1], forDocument: herbert)
+            .deleteDocument(document, precondition: .lastUpdateTime(time)).commit()
+        },
+        {
+          try await self.db.write {
+            try $0.deleteDocument(document, precondition: .lastUpdateTime(time))
+          }
+        },
+      ]
+      for body in changed { #expect(await reasons(body) == [true, false]) }
+    }
+    try await db.terminate()
+    #expect(await reasons { try await herbert.delete() } == [false, false])
+  }
+
   @Test func `new documents go with what they refer to, and so do those that refer to them`()
     async throws
   {
