@@ -40,6 +40,13 @@
     }
   }
 
+  /// A live stream, as a service of a test.
+  struct Stream: Service {
+    let send: @Sendable () async throws -> Void
+
+    func run() async throws { try await send() }
+  }
+
   /// The snippets of the module's landing page, word for word.
   @Suite struct ServicesGuideTests {
     private let folder: URL
@@ -66,6 +73,7 @@
       let logger = Logger(label: "library")
       do {
         let db = try Firestore.open(at: "books.hearth")
+        // After `MetricsSystem.bootstrap`; see "Metrics".
         try db.reportMetrics(dimensions: [("database", "books")])
         var configuration = ServiceGroupConfiguration(
           // Behind them the server, such as Hummingbird's `Application(router: router)`.
@@ -141,15 +149,6 @@
           throw error
         }
       }
-    }
-
-    /// A server with one response, which has no end of its own.
-    private struct Stream: Service {
-      let run: @Sendable () async throws -> Void
-
-      init(_ run: @escaping @Sendable () async throws -> Void) { self.run = run }
-
-      func run() async throws { try await self.run() }
     }
 
     private func eventually(_ condition: () async throws -> Bool) async throws {
@@ -237,6 +236,22 @@
         #expect(try await kinds(4, of: books, after: id) == all)
       }
       try await db.terminate()
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a stream ends with its group`() async throws {
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let db = try Opener(folder: folder).open(at: "books.hearth")
+      let books = db.collection("books")
+      let (events, sent) = AsyncStream.makeStream(of: String.self)
+      let stream = Stream { try await sendEvents(of: books, after: nil) { sent.yield($0) } }
+      let group = ServiceGroup(services: [FirestoreService(db), stream], logger: logger)
+      let running = Task { try await group.run() }
+      var received = events.makeAsyncIterator()
+      #expect(await received.next() == "event: reset\ndata: {}\n\n")
+      await group.triggerGracefulShutdown()
+      // Ends with the stream, and closes the database.
+      try await running.value
+      await #expect(throws: NSError.self) { try await books.getDocuments() }
     }
 
     @Test func `a client does not keep a book that no longer decodes`() async throws {

@@ -55,6 +55,7 @@ import Testing
 
     let clock = FixedClock(at: Date(timeIntervalSince1970: 1_700_000_000))
     let past = try TemporaryDatabase(clock: clock)
+    defer { withExtendedLifetime(past) {} }
     let emma = past.firestore.document("books/emma")
     try await emma.setData(["seen": FieldValue.serverTimestamp()])
     #expect(try await emma.getDocument()["seen"] as? Timestamp == clock.now)

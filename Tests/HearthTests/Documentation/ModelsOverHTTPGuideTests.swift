@@ -8,12 +8,30 @@ extension Timestamp {
 
   convenience init?(version: String) {
     let parts = version.split(separator: "-")
-    guard parts.count == 2, let seconds = Int64(parts[0]), let nanoseconds = Int32(parts[1]) else {
-      return nil
-    }
+    guard parts.count == 2, let seconds = Int64(parts[0]), let nanoseconds = Int32(parts[1]),
+      nanoseconds % 1000 == 0
+    else { return nil }
     self.init(seconds: seconds, nanoseconds: nanoseconds)
   }
 }
+
+extension WritePrecondition {
+  /// The condition in a header `If-Match`.
+  init(ifMatch header: String) throws {
+    if header == "*" {
+      self = .exists(true)
+      return
+    }
+    let isQuoted = header.count > 1 && header.hasPrefix("\"") && header.hasSuffix("\"")
+    guard isQuoted, let time = Timestamp(version: String(header.dropFirst().dropLast())) else {
+      throw OtherVersion()
+    }
+    self = .lastUpdateTime(time)
+  }
+}
+
+/// No book can have the version. Answer 412.
+struct OtherVersion: Error {}
 
 /// The snippets of the page on models and HTTP bodies, word for word.
 @Suite struct ModelsOverHTTPGuideTests {
@@ -43,7 +61,7 @@ extension Timestamp {
     var title: String
     var pages: Int
     var added: Date?
-    /// In quotation marks the header `ETag`.
+    /// The value of the header `ETag`, without its quotation marks.
     var version: String
 
     init(_ snapshot: DocumentSnapshot) throws {
@@ -119,14 +137,15 @@ extension Timestamp {
     return snapshot.exists ? try BookBody(snapshot) : nil
   }
 
-  func change(_ id: String, _ changes: BookChanges, ifMatch version: String) async throws
+  func change(_ id: String, _ changes: BookChanges, ifMatch header: String) async throws
     -> BookBody
   {
-    guard let time = Timestamp(version: version) else { throw InvalidBody() }
     let book = try book(id)
-    try await book.updateData(changes.fields, precondition: .lastUpdateTime(time))
+    try await book.updateData(changes.fields, precondition: WritePrecondition(ifMatch: header))
     return try BookBody(try await book.getDocument())
   }
+
+  private func etag(_ book: BookBody) -> String { "\"\(book.version)\"" }
 
   /// Throws `notFound` if there is no such book.
   func delete(_ id: String) async throws {
@@ -162,12 +181,20 @@ extension Timestamp {
     #expect(try await self.read("missing") == nil)
 
     let changed = try await change(
-      created.id, body(#"{"pages": 418}"#), ifMatch: created.version)
+      created.id, body(#"{"pages": 418}"#), ifMatch: etag(created))
     #expect(changed.pages == 418 && changed.title == "Dune" && changed.version != read.version)
+    let same = try await change(created.id, body(#"{"pages": 418}"#), ifMatch: "*")
+    #expect(same.version == changed.version)
     do {
-      _ = try await change(created.id, body(#"{"pages": 1}"#), ifMatch: created.version)
+      _ = try await change(created.id, body(#"{"pages": 1}"#), ifMatch: etag(created))
       Issue.record("The version is an old one.")
     } catch FirestoreErrorCode.failedPrecondition {}
+    let tag = "\"0-1000\""
+    for header in [tag + ", " + tag, "W/" + tag, "0-1000", "\"0-1\"", "\"dune\"", "\"", ""] {
+      await #expect(throws: OtherVersion.self) {
+        try await change(created.id, body("{}"), ifMatch: header)
+      }
+    }
     try await delete(created.id)
     do {
       try await delete(created.id)
@@ -190,8 +217,5 @@ extension Timestamp {
       try await create(body(#"{"title": "", "pages": 1}"#))
     }
     await #expect(throws: InvalidBody.self) { try await read("dune/reviews/1") }
-    await #expect(throws: InvalidBody.self) {
-      try await change("dune", body("{}"), ifMatch: "yesterday")
-    }
   }
 }

@@ -80,6 +80,14 @@ import Testing
     await #expect(throws: InvalidToken.self) {
       try await page(of: books, after: "not a token", limit: 1)
     }
+    for id in ["a/b", ""] {
+      let token = Data(#"{"pages": 1, "id": "\#(id)"}"#.utf8).base64EncodedString()
+      await #expect {
+        try await page(of: books, after: token, limit: 1)
+      } throws: {
+        FirestoreErrorCode.invalidArgument ~= $0
+      }
+    }
   }
 
   @Test func `pages are filtered`() async throws {
