@@ -12,23 +12,27 @@ struct ErrorResponses<Context: RequestContext>: RouterMiddleware {
     } catch let error as FirestoreErrorCode {
       context.logger.warning("\(error)")
       // Not its message, which may name files.
-      throw HTTPError(status(for: error))
+      throw HTTPError(.init(code: httpStatus(for: error)))
     } catch is DecodingError {
       // A document of another shape than the model.
       throw HTTPError(.internalServerError, message: "A stored document cannot be read.")
     }
   }
+}
 
-  private func status(for error: FirestoreErrorCode) -> HTTPResponse.Status {
-    switch error.code {
-    case .invalidArgument: .badRequest
-    case .outOfRange: .gone
-    case .notFound: .notFound
-    case .alreadyExists: .conflict
-    case .failedPrecondition where error.isUpdateTimeMismatch: .preconditionFailed
-    case .failedPrecondition where error.isReferenced: .conflict
-    case .aborted, .unavailable, .resourceExhausted: .serviceUnavailable
-    default: .internalServerError
-    }
+/// The status of a response to a request that failed with `error`.
+func httpStatus(for error: any Error) -> Int {
+  guard let error = error as? FirestoreErrorCode else { return 500 }
+  switch error.code {
+  case .invalidArgument: return 400
+  case .notFound: return 404
+  case .alreadyExists: return 409
+  case .outOfRange: return 410
+  case .failedPrecondition where error.isUpdateTimeMismatch: return 412
+  case .failedPrecondition where error.isReferenced: return 409
+  case .cancelled: return 499
+  case .unimplemented: return 501
+  case .resourceExhausted, .aborted, .unavailable: return 503
+  default: return 500
   }
 }

@@ -153,6 +153,33 @@ import Testing
     #expect(first + "\n" == SourceTree.text(of: "Sources/Examples/FirstProgram/main.swift"))
   }
 
+  /// Code that needs packages which Hearth does not have, so that no test of its own compiles it.
+  @Test(arguments: [
+    (
+      "Sources/Hearth/Hearth.docc/Errors.md", "struct ErrorResponses",
+      "Sources/Examples/Bookshop/ErrorResponses.swift"
+    ),
+    (
+      "Sources/Hearth/Hearth.docc/Errors.md", "/// The status of a response",
+      "Sources/Examples/Bookshop/ErrorResponses.swift"
+    ),
+    (
+      "Sources/HearthTesting/HearthTesting.docc/HearthTesting.md", "@Test func `a missing book",
+      "Sources/Examples/Tests/BookshopTests/BookshopTests.swift"
+    ),
+  ])
+  func `code of the examples is shown as it is`(page: String, start: String, example: String) throws
+  {
+    let text = try #require(SourceTree.text(of: page))
+    let block = try #require(
+      text.components(separatedBy: "\n```").first {
+        $0.hasPrefix("\n" + start) || $0.hasPrefix("swift\n" + start)
+      })
+    let code = Self.lines(try #require(SourceTree.text(of: example))).joined(separator: "\n")
+    let lines = Self.lines(block).filter { $0 != "swift" }
+    #expect(!lines.isEmpty && code.contains(lines.joined(separator: "\n")))
+  }
+
   @Test func `files that the README names are there`() throws {
     let readme = try #require(SourceTree.text(of: "README.md"))
     let links = readme.components(separatedBy: "](").dropFirst().compactMap {

@@ -53,6 +53,30 @@ import Testing
     #expect(try await users.getDocuments().count == 2)
   }
 
+  @Test func `a precondition is checked before the values are compared`() async throws {
+    try await db.indexes.declare(email)
+    try await users.document("ann").setData(["email": "a"])
+    let bob = users.document("bob")
+    try await bob.setData(["email": "b"])
+    let seen = try #require(try await bob.getDocument().updateTime)
+    try await bob.updateData(["name": "Bob"])
+    await #expect {
+      try await bob.updateData(["email": "a"], precondition: .lastUpdateTime(seen))
+    } throws: {
+      ($0 as? FirestoreErrorCode)?.isUpdateTimeMismatch == true
+    }
+    await expectRefused(.notFound) {
+      try await users.document("cid").setData(["email": "a"], precondition: .exists(true))
+    }
+    // Also if the value is taken by the write before.
+    await expectRefused(.notFound) {
+      try await db.batch().setData(["email": "a"], forDocument: bob)
+        .updateData(["name": "C"], forDocument: users.document("cid")).commit()
+    }
+    // Each of them alone is refused as well.
+    await expectRefused(.alreadyExists) { try await bob.updateData(["email": "a"]) }
+  }
+
   @Test func `a document may be written again, and a free value taken`() async throws {
     try await db.indexes.declare(email)
     let ann = users.document("ann")

@@ -16,6 +16,17 @@ import Testing
     try await expectRoundTrip(Book(dune), ignoring: ["added"])
   }
 
+  @Test func `a missing book is answered with 404`() async throws {
+    let database = try TemporaryDatabase()
+    defer { withExtendedLifetime(database) {} }
+    let app = bookshopApplication(on: database.firestore)
+    try await app.test(.router) { client in
+      try await client.execute(uri: "/books/none", method: .get) { response in
+        #expect(response.status == .notFound)
+      }
+    }
+  }
+
   @Test func `a book is added, read, replaced and deleted`() async throws {
     try await withShop { client in
       let added = try await client.add(dune)
@@ -121,6 +132,7 @@ import Testing
     _ body: @Sendable (any TestClientProtocol) async throws -> Void
   ) async throws {
     let database = try TemporaryDatabase()
+    defer { withExtendedLifetime(database) {} }
     var app = bookshopApplication(on: database.firestore)
     app.logger.logLevel = .error
     try await app.test(.router, body)
