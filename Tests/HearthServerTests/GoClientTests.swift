@@ -3,7 +3,7 @@
   import Testing
 
   /// Google's Go client, which sends a PING with each call.
-  struct GoClientTests {
+  @Suite struct GoClientTests {
     private let isLong = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
 
     @Test func `all calls and a listener use one connection, which the server keeps`() async throws

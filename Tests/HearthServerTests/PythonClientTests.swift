@@ -3,7 +3,7 @@
   import Testing
 
   /// Google's Python client, as a judge.
-  struct PythonClientTests {
+  @Suite struct PythonClientTests {
     private let isLong = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
 
     @Test func `documents, queries, listeners and transactions work`() async throws {
