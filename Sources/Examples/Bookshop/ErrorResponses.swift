@@ -10,9 +10,10 @@ struct ErrorResponses<Context: RequestContext>: RouterMiddleware {
     do {
       return try await next(request, context)
     } catch let error as FirestoreErrorCode {
-      context.logger.warning("\(error)")
+      let status = httpStatus(for: error)
+      context.logger.log(level: status < 500 ? .debug : .error, "\(error)")
       // Not its message, which may name files.
-      throw HTTPError(.init(code: httpStatus(for: error)))
+      throw HTTPError(.init(code: status))
     } catch is DecodingError {
       // A document of another shape than the model.
       throw HTTPError(.internalServerError, message: "A stored document cannot be read.")

@@ -5,32 +5,18 @@ import Testing
 
 extension Timestamp {
   var version: String { "\(seconds)-\(nanoseconds)" }
-
-  convenience init?(version: String) {
-    let parts = version.split(separator: "-")
-    guard parts.count == 2, let seconds = Int64(parts[0]), let nanoseconds = Int32(parts[1]),
-      nanoseconds % 1000 == 0
-    else { return nil }
-    self.init(seconds: seconds, nanoseconds: nanoseconds)
-  }
 }
 
-extension WritePrecondition {
+extension DocumentSnapshot {
   /// The condition in a header `If-Match`.
-  init(ifMatch header: String) throws {
-    if header == "*" {
-      self = .exists(true)
-      return
-    }
-    let isQuoted = header.count > 1 && header.hasPrefix("\"") && header.hasSuffix("\"")
-    guard isQuoted, let time = Timestamp(version: String(header.dropFirst().dropLast())) else {
-      throw OtherVersion()
-    }
-    self = .lastUpdateTime(time)
+  func precondition(ifMatch header: String) throws -> WritePrecondition {
+    if header == "*" { return .exists(true) }
+    guard let updateTime, header == "\"\(updateTime.version)\"" else { throw OtherVersion() }
+    return .lastUpdateTime(updateTime)
   }
 }
 
-/// No book can have the version. Answer 412.
+/// The document has another version. Answer 412.
 struct OtherVersion: Error {}
 
 /// The snippets of the page on models and HTTP bodies, word for word.
@@ -137,12 +123,15 @@ struct OtherVersion: Error {}
     return snapshot.exists ? try BookBody(snapshot) : nil
   }
 
+  /// Nil if there is no such book: answer 404.
   func change(_ id: String, _ changes: BookChanges, ifMatch header: String) async throws
-    -> BookBody
+    -> BookBody?
   {
     let book = try book(id)
-    try await book.updateData(changes.fields, precondition: WritePrecondition(ifMatch: header))
-    return try BookBody(try await book.getDocument())
+    let seen = try await book.getDocument()
+    guard seen.exists else { return nil }
+    try await book.updateData(changes.fields, precondition: seen.precondition(ifMatch: header))
+    return try await read(id)
   }
 
   private func etag(_ book: BookBody) -> String { "\"\(book.version)\"" }
@@ -180,20 +169,30 @@ struct OtherVersion: Error {}
     #expect(read.version == created.version)
     #expect(try await self.read("missing") == nil)
 
-    let changed = try await change(
-      created.id, body(#"{"pages": 418}"#), ifMatch: etag(created))
+    let changed = try #require(
+      try await change(created.id, body(#"{"pages": 418}"#), ifMatch: etag(created)))
     #expect(changed.pages == 418 && changed.title == "Dune" && changed.version != read.version)
     let same = try await change(created.id, body(#"{"pages": 418}"#), ifMatch: "*")
-    #expect(same.version == changed.version)
-    do {
-      _ = try await change(created.id, body(#"{"pages": 1}"#), ifMatch: etag(created))
-      Issue.record("The version is an old one.")
-    } catch FirestoreErrorCode.failedPrecondition {}
-    let tag = "\"0-1000\""
-    for header in [tag + ", " + tag, "W/" + tag, "0-1000", "\"0-1\"", "\"dune\"", "\"", ""] {
+    #expect(same?.version == changed.version)
+    let tag = etag(changed)
+    for header in [
+      etag(created), tag + ", " + tag, "W/" + tag, changed.version, "\"99999999999-0\"",
+      "\"1-2000000000\"", "\"dune\"", "\"", "",
+    ] {
       await #expect(throws: OtherVersion.self) {
-        try await change(created.id, body("{}"), ifMatch: header)
+        try await change(created.id, body(#"{"pages": 1}"#), ifMatch: header)
       }
+    }
+    #expect(try await change("missing", body("{}"), ifMatch: "*") == nil)
+    #expect(try await change("missing", body("{}"), ifMatch: tag) == nil)
+    // Somebody else comes in between.
+    let seen = try await book(created.id).getDocument()
+    try await book(created.id).updateData(["pages": 1])
+    await #expect {
+      try await book(created.id).updateData(
+        ["pages": 2], precondition: seen.precondition(ifMatch: tag))
+    } throws: {
+      ($0 as? FirestoreErrorCode)?.isUpdateTimeMismatch == true
     }
     try await delete(created.id)
     do {
