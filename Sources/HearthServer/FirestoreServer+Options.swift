@@ -110,6 +110,8 @@
       var requestTime = Duration.seconds(120)
       /// Time in which a client reads a part of an answer.
       var writeTime = Duration.seconds(60)
+      /// How long a connection over HTTP/2 may have no call. Clients connect again with the next one.
+      var idleTime = Duration.seconds(600)
 
       /// Streams of HTTP/2 that may be open: calls that run, and those that have no place yet.
       var openStreams: Int {

@@ -44,8 +44,6 @@
 
     private let running = Guarded(Running())
 
-    /// How long a connection over HTTP/2 may have no call. Clients connect again with the next one.
-    private static let idleTime = Duration.seconds(600)
     /// A client that sends nothing for so long is asked whether it is there.
     private static let silentTime = Duration.seconds(60)
 
@@ -129,7 +127,7 @@
         limit: limits.connections, streams: limits.openStreams,
         bodyBytes: max(limits.requestBytes, limits.messageBytes),
         requestTime: TimeAmount(limits.requestTime), writeTime: TimeAmount(limits.writeTime),
-        metrics,
+        idleTime: TimeAmount(limits.idleTime), metrics,
         onEnd: { client in
           // Not on the event loop: a database may be being opened.
           Task { catalog.endTransactions(of: client) }
@@ -143,7 +141,6 @@
         config: .defaults {
           $0.rpc.maxRequestPayloadSize = limits.messageBytes
           $0.http2.maxConcurrentStreams = limits.streamsPerConnection
-          $0.connection.maxIdleTime = Self.idleTime
           $0.channelDebuggingCallbacks.onAcceptTCPConnection = {
             ProtocolChooser.add(to: $0, connections, service)
           }

@@ -12,6 +12,8 @@
     let requestTime: TimeAmount
     /// Time in which a client reads a part of an answer: `StreamGuard.partBytes`.
     let writeTime: TimeAmount
+    /// How long a connection over HTTP/2 may have no stream.
+    let idleTime: TimeAmount
 
     private let limit: Int
     private let streamLimit: Int
@@ -29,7 +31,7 @@
     init(
       limit: Int, streams: Int = .max, bodyBytes: Int = Connections.bodyBytes,
       requestTime: TimeAmount = .seconds(120), writeTime: TimeAmount = .seconds(60),
-      _ metrics: ServerMetrics,
+      idleTime: TimeAmount = .seconds(600), _ metrics: ServerMetrics,
       onEnd: @escaping @Sendable (_ peer: String) -> Void
     ) {
       self.limit = limit
@@ -37,6 +39,7 @@
       bodyLimit = bodyBytes
       self.requestTime = requestTime
       self.writeTime = writeTime
+      self.idleTime = idleTime
       self.metrics = metrics
       self.onEnd = onEnd
     }

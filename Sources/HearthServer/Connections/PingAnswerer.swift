@@ -75,6 +75,9 @@
           context.channel.allocator.buffer(bytes: $0)
         }
       }
+      // Closed because of what was read: then there is no read complete, without which NIO's handler and the
+      // streams that it has read for keep each other.
+      if !context.channel.isActive { context.fireChannelReadComplete() }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {

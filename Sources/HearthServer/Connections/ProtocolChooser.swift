@@ -5,7 +5,7 @@
 
   /// Decides by the first bytes of a connection whether it speaks HTTP/2 or HTTP/1.
   ///
-  ///     bytes ─▶ TLS, if any ─▶ chooser ─┬─ "PRI * HTTP/2.0…" ─▶ pings ─▶ HTTP/2 ─▶ streams
+  ///     bytes ─▶ TLS, if any ─▶ chooser ─┬─ "PRI * HTTP/2.0…" ─▶ idle time ─▶ pings ─▶ HTTP/2 ─▶ streams
   ///                                      └─ anything else ─▶ HTTP/1 ─▶ REST │ gRPC's handlers, unused
   ///
   /// gRPC's handlers are in every pipeline, because the transport adds them first. They are active
@@ -70,7 +70,8 @@
         let pipeline = context.pipeline.syncOperations
         let http2 = try pipeline.handler(type: NIOHTTP2Handler.self)
         if isHTTP2 {
-          try pipeline.addHandler(PingAnswerer(), position: .before(http2))
+          try pipeline.addHandlers(
+            IdleConnection(connections.idleTime), PingAnswerer(), position: .before(http2))
           connections.isHTTP2(context.channel)
           hasChosen = true
           context.fireChannelActive()

@@ -55,6 +55,8 @@
     /// Some parts of a frame are written, and not all.
     private var isWritingParts = false
     private var hasHeldWritability = false
+    /// Where this stream is counted.
+    private var connection: IdleConnection?
 
     init(_ connections: Connections, _ unchecked: UncheckedCalls?) {
       self.connections = connections
@@ -63,6 +65,11 @@
 
     static func isGRPC(_ head: HTTP2Frame.FramePayload.Headers) -> Bool {
       head.headers.first(name: "content-type")?.hasPrefix("application/grpc") ?? false
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+      connection = .of(stream: context.channel)
+      connection?.addStream()
     }
 
     // MARK: The request
@@ -251,7 +258,11 @@
       context.fireChannelInactive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { end() }
+    func handlerRemoved(context: ChannelHandlerContext) {
+      end()
+      connection?.removeStream()
+      connection = nil
+    }
 
     private func cancel(_ deadline: inout Scheduled<Void>?) {
       deadline?.cancel()
