@@ -1,12 +1,16 @@
 #if Server
   import NIOCore
 
-  /// Ends a connection over HTTP/2 that has no stream for a while: with GOAWAY, as at a shutdown.
+  /// Ends a connection over HTTP/2 that has no stream for a while: with GOAWAY, as at a shutdown, and
+  /// then by closing it, if the client does not answer.
   ///
   /// Clients connect again with their next call. Why not gRPC's own limit: its timer and its handler
   /// keep each other when the connection has ended. Used on the connection's event loop only.
   final class IdleConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
+
+    /// Time for a client to answer GOAWAY.
+    private static let grace = TimeAmount.seconds(10)
 
     private let time: TimeAmount
     private var context: ChannelHandlerContext?
@@ -37,10 +41,16 @@
     }
 
     private func wait() {
-      guard let context, context.channel.isActive else { return }
-      deadline = context.eventLoop.assumeIsolated().scheduleTask(in: time) {
+      afterward(time) { context in
         context.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        // gRPC waits for the client's answer, for ever.
+        self.afterward(min(self.time, Self.grace)) { $0.close(promise: nil) }
       }
+    }
+
+    private func afterward(_ time: TimeAmount, _ body: @escaping (ChannelHandlerContext) -> Void) {
+      guard let context, context.channel.isActive else { return }
+      deadline = context.eventLoop.assumeIsolated().scheduleTask(in: time) { body(context) }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
