@@ -101,13 +101,22 @@
         metricsText.map { MultiplexMetricsHandler(factories: [options.metrics, $0]) }
           ?? options.metrics)
       streams = ListenStreams { metrics.set(listeners: $0) }
+      let connections = Connections(
+        limit: limits.connections, streams: limits.openStreams,
+        bodyBytes: max(limits.requestBytes, limits.messageBytes),
+        requestTime: TimeAmount(limits.requestTime), writeTime: TimeAmount(limits.writeTime),
+        idleTime: TimeAmount(limits.idleTime), metrics,
+        onEnd: { client in
+          // Not on the event loop: it has other connections.
+          Task { catalog.endTransactions(of: client) }
+        })
       let keys = ServiceKeys(
         options.serviceKeys, accounts: AccountTokens(options.serviceAccounts),
         isEmulator: options.isEmulator)
       let unchecked = options.hasKeys ? UncheckedCalls() : nil
       let gate = CallGate(
         keys: keys, limit: limits.runningCalls, unchecked: unchecked, logger: logger,
-        metrics: metrics)
+        metrics: metrics, executor: connections.executor)
       let rpcs = FirestoreRPCs(
         catalog: catalog, streams: streams, writeStreams: writeStreams,
         targetsPerStream: limits.targetsPerStream, membersPerStream: limits.membersPerStream)
@@ -123,15 +132,6 @@
         requests.check = { await rest.bodyLimit(of: $0, limits.messageBytes) }
       }
       let service = requests
-      let connections = Connections(
-        limit: limits.connections, streams: limits.openStreams,
-        bodyBytes: max(limits.requestBytes, limits.messageBytes),
-        requestTime: TimeAmount(limits.requestTime), writeTime: TimeAmount(limits.writeTime),
-        idleTime: TimeAmount(limits.idleTime), metrics,
-        onEnd: { client in
-          // Not on the event loop: a database may be being opened.
-          Task { catalog.endTransactions(of: client) }
-        })
       transport = HTTP2ServerTransport.Posix(
         address: options.host.contains(":")
           ? .ipv6(host: options.host, port: options.port)
@@ -173,7 +173,9 @@
     public func run() async throws {
       defer { catalog.close() }
       // Not cancelled with the caller: calls that run may end.
-      let serving = Task { try await server.serve() }
+      let serving = Task(executorPreference: EventLoopExecutor.staying) { [server] in
+        try await server.serve()
+      }
       let isShutDown = running.withLock { running in
         running.serving = serving
         return running.isShutDown

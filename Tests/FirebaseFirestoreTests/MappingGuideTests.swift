@@ -462,6 +462,7 @@ enum GuideFolder {
   static let path: String = {
     let path = NSTemporaryDirectory() + "/hearth-guide-\(UUID().uuidString)"
     setenv("HEARTH_HOME", path, 1)
+    atexit { try? FileManager.default.removeItem(atPath: GuideFolder.path) }
     return path
   }()
 }

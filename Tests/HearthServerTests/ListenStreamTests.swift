@@ -176,7 +176,8 @@
         let name = try DatabaseName(TestServer.database)
         let (sent, inputs) = (SentMessages(), ListenInputs())
         let stream = ListenStream(
-          try server.catalog.use(name), name, inputs, RPCWriter(wrapping: sent), targetLimit: 1
+          try await server.catalog.use(name), name, inputs, RPCWriter(wrapping: sent),
+          targetLimit: 1
         ) {}
         defer { stream.close() }
         let streams = ListenStreams { _ in }
@@ -211,7 +212,8 @@
         let name = try DatabaseName(TestServer.database)
         let (sent, inputs) = (SentMessages(), ListenInputs())
         let stream = ListenStream(
-          try server.catalog.use(name), name, inputs, RPCWriter(wrapping: sent), targetLimit: 1
+          try await server.catalog.use(name), name, inputs, RPCWriter(wrapping: sent),
+          targetLimit: 1
         ) {}
         defer { stream.close() }
         func next() async throws -> ListenInputs.Input {
@@ -252,7 +254,8 @@
         let name = try DatabaseName(TestServer.database)
         let (sent, inputs) = (SentMessages(), ListenInputs())
         let stream = ListenStream(
-          try server.catalog.use(name), name, inputs, RPCWriter(wrapping: sent), targetLimit: 2
+          try await server.catalog.use(name), name, inputs, RPCWriter(wrapping: sent),
+          targetLimit: 2
         ) {}
         defer { stream.close() }
         for id in [1, 2] as [Int32] {

@@ -8,9 +8,15 @@
   import ServiceLifecycle
   import Testing
 
-  @Suite struct FirestoreServiceTests {
-    private let path =
-      NSTemporaryDirectory() + "/hearth-service-\(UUID().uuidString).hearth"
+  @Suite final class FirestoreServiceTests {
+    private let folder = NSTemporaryDirectory() + "/hearth-service-\(UUID().uuidString)"
+    private var path: String { folder + "/books.hearth" }
+
+    init() throws {
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
 
     @Test func `a graceful shutdown does what was handed over, and closes the file`() async throws {
       let db = try Firestore.open(at: path)
@@ -30,9 +36,6 @@
       #expect(again !== db)
       #expect(try await again.collection("a").getDocuments().count == 300)
       try await again.terminate()
-      for suffix in ["", "-lock", "-presence"] {
-        try? FileManager.default.removeItem(atPath: path + suffix)
-      }
     }
 
     @Test func `a cancelled service closes the file too`() async throws {

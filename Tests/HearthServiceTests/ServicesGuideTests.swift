@@ -49,13 +49,22 @@
 
   /// The snippets of the module's landing page, word for word.
   @Suite struct ServicesGuideTests {
-    private let folder: URL
+    private let files: TemporaryFolder
+    private var folder: URL { files.url }
     private let logger = Logger(label: "test")
 
-    init() throws {
-      folder = FileManager.default.temporaryDirectory
+    init() throws { files = try TemporaryFolder() }
+
+    /// A folder that is there as long as this is.
+    private final class TemporaryFolder: Sendable {
+      let url = FileManager.default.temporaryDirectory
         .appending(path: "hearth-service-\(UUID().uuidString)")
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+
+      init() throws {
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+      }
+
+      deinit { try? FileManager.default.removeItem(at: url) }
     }
 
     /// `Firestore.open(at:)`, with its files in the temporary folder.

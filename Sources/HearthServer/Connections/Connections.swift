@@ -21,6 +21,8 @@
     private let count = Guarded(0)
     private let streams = Guarded(0)
     private let bodies = Guarded(0)
+    /// Those of connections over HTTP/2, by their peers.
+    private let executors = Guarded<[String: EventLoopExecutor]>([:])
     private let metrics: ServerMetrics
     private let onEnd: @Sendable (_ peer: String) -> Void
 
@@ -100,8 +102,15 @@
     /// Requests of one client over HTTP/1 often have a connection each.
     func isHTTP2(_ channel: any Channel) {
       let peer = Self.peer(of: channel)
-      channel.closeFuture.whenComplete { [onEnd] _ in onEnd(peer) }
+      executors.withLock { $0[peer] = EventLoopExecutor.of(channel.eventLoop) }
+      channel.closeFuture.whenComplete { [self] _ in
+        executors.withLock { $0[peer] = nil }
+        onEnd(peer)
+      }
     }
+
+    /// Runs the calls of a client on its connection's event loop. Nil if the connection has ended.
+    func executor(of peer: String) -> EventLoopExecutor? { executors.withLock { $0[peer] } }
 
     /// The client's address, in the form of `ServerContext.remotePeer`.
     static func peer(of channel: any Channel) -> String { text(channel.remoteAddress) }

@@ -116,7 +116,8 @@
         }
         let asked = HTTPRequest(head, ByteBuffer(), context)
         let connection = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        let task = Task { [request, eventLoop = context.eventLoop] in
+        let task = Task(executorPreference: EventLoopExecutor.of(context.eventLoop)) {
+          [request, eventLoop = context.eventLoop] in
           let limit = await check(asked)
           eventLoop.execute {
             let (connection, context) = connection.value
@@ -172,7 +173,10 @@
       let asked = HTTPRequest(head, body, context)
       let writer = HTTPResponseWriter(
         NIOLoopBound(self, eventLoop: context.eventLoop), request, context.eventLoop)
-      let task = Task { [service] in
+      // JSON of many bytes is read and written for long.
+      let isShort = body.readableBytes <= StreamGuard.partBytes
+      let executor = isShort ? EventLoopExecutor.of(context.eventLoop) : nil
+      let task = Task(executorPreference: executor) { [service] in
         await service.answer(asked, writer)
         // The answer may have been left without an end.
         writer.abandon()

@@ -33,6 +33,29 @@
       var uses: UInt64 = 0
       var indexes: ServedIndexes
       var isClosed = false
+
+      /// Nil for a database that is not open. Throws `unavailable` if the catalog is closed.
+      mutating func use(_ name: DatabaseName) throws(Status) -> ServedDatabase? {
+        if isClosed { throw Status(.unavailable, "The server is shutting down.") }
+        guard var entry = open[name] else { return nil }
+        uses += 1
+        entry.uses += 1
+        entry.lastUse = uses
+        open[name] = entry
+        return entry.database
+      }
+
+      /// The database that nobody uses for the longest time, which is no longer among the open ones.
+      /// Nil if fewer are open, or all are in use.
+      mutating func removeUnused(limit: Int) -> (any Backend)? {
+        guard open.count >= limit else { return nil }
+        let unused = open.filter { $0.value.uses == 0 && $0.value.database.transactions.open == 0 }
+        guard let oldest = unused.min(by: { $0.value.lastUse < $1.value.lastUse }) else {
+          return nil
+        }
+        open[oldest.key] = nil
+        return oldest.value.database.backend
+      }
     }
 
     private let place: Place
@@ -41,6 +64,8 @@
     private let openLimit: Int
     private let logger: Logger
     private let state: Guarded<State>
+    /// Opens and closes files, which takes milliseconds: calls run on event loops.
+    private let files = DispatchQueue(label: "hearth.server.databases")
 
     /// Serves one backend.
     init(
@@ -105,40 +130,51 @@
     }
 
     /// The database with this name, which stays open until `endUse`.
-    func use(_ name: DatabaseName) throws(Status) -> ServedDatabase {
+    func use(_ name: DatabaseName) async throws(Status) -> ServedDatabase {
       if case .one(let database) = place {
         guard name.database == "(default)" else { throw Self.missing(name) }
         return database
       }
-      return try state.withLock { state throws(Status) in
-        if state.isClosed { throw Status(.unavailable, "The server is shutting down.") }
-        var entry: Entry
-        if let open = state.open[name] {
-          entry = open
-        } else {
-          closeUnused(&state)
-          entry = Entry(database: ServedDatabase(try open(name), state.indexes))
+      if let database = try useOpen(name) { return database }
+      let opened: Result<ServedDatabase, Status> = await withCheckedContinuation { opened in
+        files.async {
+          opened.resume(returning: Result { () throws(Status) in try self.openForUse(name) })
         }
-        state.uses += 1
-        entry.uses += 1
-        entry.lastUse = state.uses
-        state.open[name] = entry
-        return entry.database
       }
+      return try opened.get()
+    }
+
+    private func useOpen(_ name: DatabaseName) throws(Status) -> ServedDatabase? {
+      try state.withLock { state throws(Status) in try state.use(name) }
+    }
+
+    /// For the queue of files.
+    private func openForUse(_ name: DatabaseName) throws(Status) -> ServedDatabase {
+      // Another call may have opened it while this one waited.
+      if let database = try useOpen(name) { return database }
+      closeUnused()
+      let backend = try open(name)
+      let database: ServedDatabase?
+      do {
+        database = try state.withLock { state throws(Status) in
+          if !state.isClosed {
+            state.open[name] = Entry(database: ServedDatabase(backend, state.indexes))
+          }
+          return try state.use(name)
+        }
+      } catch {
+        backend.close()
+        throw error
+      }
+      guard let database else { throw Self.missing(name) }
+      return database
     }
 
     func endUse(of name: DatabaseName) { state.withLock { $0.open[name]?.uses -= 1 } }
 
-    /// Makes room for one more. Under the lock: a file that is being closed cannot be opened.
-    private func closeUnused(_ state: inout State) {
-      while state.open.count >= openLimit {
-        let unused = state.open.filter {
-          $0.value.uses == 0 && $0.value.database.transactions.open == 0
-        }
-        guard let oldest = unused.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }
-        state.open[oldest.key] = nil
-        oldest.value.database.backend.close()
-      }
+    /// Makes room for one more. On the queue of files: one that is being closed cannot be opened.
+    private func closeUnused() {
+      while let unused = state.withLock({ $0.removeUnused(limit: openLimit) }) { unused.close() }
     }
 
     private func open(_ name: DatabaseName) throws(Status) -> any Backend {
@@ -209,6 +245,8 @@
         defer { state.open = [:] }
         return state.open.values.map(\.database)
       }
+      // One may be being opened.
+      files.sync {}
       for database in open { database.backend.close() }
       if case .one(let database) = place { database.backend.close() }
     }

@@ -42,7 +42,7 @@
         && query.effectiveOrders.allSatisfy(\.field.isDocumentID)
       if isCollection, isMerged, query.nearest == nil { return }
       let request = ExplainRequest(query: EffectiveQuery(query))
-      let missing = try await backend.awaiting { backend.explain(request, .lent, $0) }
+      let missing = try await backend.awaiting { backend.explain(request, .brief, $0) }
         .missingIndexes.filter { !isCollection || !Self.isSingleField($0) }
       guard missing.isEmpty else {
         throw Status(

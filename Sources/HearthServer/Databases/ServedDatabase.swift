@@ -54,13 +54,13 @@
         return (try await past(time, verb).get(), time)
       case .transaction(let id):
         let answer = try await backend.awaiting {
-          verb(RequestContext(thread: .lent, transaction: id), $0)
+          verb(RequestContext(thread: .brief, transaction: id), $0)
         }
         return (answer, try await newestTime())
       case .newest:
         // The seam does not return the time of the state that it reads.
         let before = try await newestTime()
-        let answer = try await backend.awaiting { verb(.lent, $0) }
+        let answer = try await backend.awaiting { verb(.brief, $0) }
         let after = try await newestTime()
         if before == after { return (answer, after) }
         let past = await past(after, verb)
@@ -78,7 +78,7 @@
       do {
         return .success(
           try await backend.awaiting {
-            verb(RequestContext(thread: .lent, readTime: time), $0)
+            verb(RequestContext(thread: .brief, readTime: time), $0)
           })
       } catch {
         return .failure(Status(readingFailed: error).ofReadTime)
@@ -86,7 +86,7 @@
     }
 
     func newestTime() async throws -> Timestamp {
-      try await backend.awaiting { backend.newestTime(.lent, $0) }
+      try await backend.awaiting { backend.newestTime(.brief, $0) }
     }
 
     func documents(
@@ -123,7 +123,7 @@
       // A client's listeners are in its own process.
       request.completesAfterListeners = false
       do {
-        return try await backend.awaiting { backend.commit(request, .lent, $0) }
+        return try await backend.awaiting { backend.commit(request, .brief, $0) }
       } catch let status as Status where transaction != nil && status.isContention {
         throw Status(
           .aborted,

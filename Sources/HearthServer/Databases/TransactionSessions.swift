@@ -165,7 +165,7 @@
       case nil where isReadOnly: return .readOnly(try await newestTime())
       case .readWrite, nil:
         return .readWrite(
-          try await backend.awaiting { backend.beginTransaction(start, .lent, $0) })
+          try await backend.awaiting { backend.beginTransaction(start, .brief, $0) })
       }
     }
 
@@ -184,7 +184,7 @@
     }
 
     private func newestTime() async throws -> Timestamp {
-      try await backend.awaiting { backend.newestTime(.lent, $0) }
+      try await backend.awaiting { backend.newestTime(.brief, $0) }
     }
 
     /// An attempt that is repeated.

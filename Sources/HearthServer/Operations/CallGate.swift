@@ -25,18 +25,21 @@
     let metrics: ServerMetrics
     /// Nil if calls need no key.
     let unchecked: UncheckedCalls?
+    /// Runs the calls of a client, see `EventLoopExecutor`.
+    let executor: @Sendable (_ peer: String) -> EventLoopExecutor?
     private let running: RunningCalls
     private let watches = RunningCalls()
 
     init(
       keys: ServiceKeys, limit: Int, unchecked: UncheckedCalls? = nil, logger: Logger,
-      metrics: ServerMetrics
+      metrics: ServerMetrics, executor: @escaping @Sendable (_ peer: String) -> EventLoopExecutor?
     ) {
       self.keys = keys
       self.limit = limit
       self.unchecked = unchecked
       self.logger = logger
       self.metrics = metrics
+      self.executor = executor
       running = RunningCalls { metrics.set(runningCalls: $0) }
     }
 
@@ -46,6 +49,20 @@
     func intercept<Input: Sendable, Output: Sendable>(
       request: StreamingServerRequest<Input>, context: ServerContext,
       next:
+        @Sendable (
+          _ request: StreamingServerRequest<Input>, _ context: ServerContext
+        ) async throws -> StreamingServerResponse<Output>
+    ) async throws -> StreamingServerResponse<Output> {
+      let executor = executor(context.remotePeer)
+      return try await withTaskExecutorPreference(executor) {
+        try await answer(request, context, executor, next)
+      }
+    }
+
+    private func answer<Input: Sendable, Output: Sendable>(
+      _ request: StreamingServerRequest<Input>, _ context: ServerContext,
+      _ executor: EventLoopExecutor?,
+      _ next:
         @Sendable (
           _ request: StreamingServerRequest<Input>, _ context: ServerContext
         ) async throws -> StreamingServerResponse<Output>
@@ -90,7 +107,9 @@
         contents.producer = { writer in
           defer { place.end() }
           do {
-            let metadata = try await produce(writer)
+            let metadata = try await withTaskExecutorPreference(executor) {
+              try await produce(writer)
+            }
             call.end()
             return metadata
           } catch {

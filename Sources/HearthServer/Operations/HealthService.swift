@@ -128,7 +128,7 @@
     func run<Answer: Sendable>(
       _ call: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {
-      let task = Task { try await call() }
+      let task = Task(executorPreference: EventLoopExecutor.current) { try await call() }
       let (number, oldest) = state.withLock { state in
         state.last += 1
         state.running.append((state.last, { task.cancel() }))

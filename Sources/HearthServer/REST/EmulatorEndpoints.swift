@@ -14,18 +14,18 @@
       switch route {
       case .clear(let name):
         let name = try DatabaseName(name)
-        let database = try catalog.use(name)
+        let database = try await catalog.use(name)
         defer { catalog.endUse(of: name) }
         try await clear(database)
       case .export(let project):
-        let files = try Files(project, body, catalog)
+        let files = try await Files(project, body, catalog)
         defer { catalog.endUse(of: files.name) }
         let path = files.path
         try await Self.readable {
           _ = try await files.backend.export(to: path, replacing: false, nil)
         }
       case .load(let project):
-        let files = try Files(project, body, catalog)
+        let files = try await Files(project, body, catalog)
         defer { catalog.endUse(of: files.name) }
         let path = files.path
         try await Self.readable {
@@ -52,8 +52,13 @@
       }
     }
 
+    /// Files are read and written here: not on an event loop.
     private static func readable(_ body: () async throws -> Void) async throws {
-      do { try await body() } catch let status as Status { throw status } catch {
+      do {
+        try await withTaskExecutorPreference(globalConcurrentExecutor, operation: body)
+      } catch let status as Status {
+        throw status
+      } catch {
         // Errors of maintenance have the form that users see.
         let error = error as NSError
         throw Status(
@@ -74,7 +79,7 @@
       let backend: any FileBackend
       let path: String
 
-      init(_ project: String, _ body: [UInt8], _ catalog: DatabaseCatalog) throws(Status) {
+      init(_ project: String, _ body: [UInt8], _ catalog: DatabaseCatalog) async throws(Status) {
         guard let body = try? JSONDecoder().decode(Body.self, from: Data(body)) else {
           throw .invalidArgument(
             "The body has a database, an export_directory and an export_name.")
@@ -86,7 +91,7 @@
         guard !body.export_name.isEmpty, !body.export_name.contains("/") else {
           throw .invalidArgument("An export_name is the name of a file in the export_directory.")
         }
-        guard let backend = try catalog.use(name).backend as? any FileBackend else {
+        guard let backend = try await catalog.use(name).backend as? any FileBackend else {
           catalog.endUse(of: name)
           throw Status(.unimplemented, "Only a database in a file is exported and imported.")
         }

@@ -22,7 +22,7 @@
           if case .newest = consistency {
             // The answer has no time.
             try await database.backend.awaiting {
-              database.backend.documents(at: [path], .lent, $0)
+              database.backend.documents(at: [path], .brief, $0)
             }
           } else {
             try await database.documents(at: [path], consistency).0

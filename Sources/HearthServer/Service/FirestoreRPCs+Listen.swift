@@ -15,7 +15,7 @@
       streams.add(inputs)
       defer { streams.remove(inputs) }
       // Not a child: a task group costs another half KiB.
-      let reading = Task {
+      let reading = Task(executorPreference: EventLoopExecutor.current) {
         do {
           var requests = request.makeAsyncIterator()
           while let request = try await requests.next() {
@@ -68,7 +68,7 @@
     ) async throws -> ListenStream {
       let name = try DatabaseName(database)
       do {
-        let database = try catalog.use(name)
+        let database = try await catalog.use(name)
         do {
           try await database.prepared()
         } catch {

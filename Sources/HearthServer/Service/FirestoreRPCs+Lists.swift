@@ -173,7 +173,7 @@
       guard case .newest = consistency else {
         return try await prefixes(of: parent.segments.count + 1, below: parent, consistency)
       }
-      return try await backend.awaiting { backend.collections(below: parent, .lent, $0) }
+      return try await backend.awaiting { backend.collections(below: parent, .brief, $0) }
     }
 
     fileprivate func documentPaths(
@@ -182,7 +182,7 @@
       guard case .newest = consistency else {
         return try await prefixes(of: collection.segments.count + 1, below: collection, consistency)
       }
-      return try await backend.awaiting { backend.documentPaths(in: collection, .lent, $0) }
+      return try await backend.awaiting { backend.documentPaths(in: collection, .brief, $0) }
     }
 
     /// The seam lists only the newest state. Others, and those of a transaction, are found by their

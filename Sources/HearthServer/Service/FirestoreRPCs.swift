@@ -21,7 +21,7 @@
       _ name: DatabaseName, _ body: (ServedDatabase) async throws -> Answer
     ) async throws -> Answer {
       do {
-        let database = try catalog.use(name)
+        let database = try await catalog.use(name)
         defer { catalog.endUse(of: name) }
         try await database.prepared()
         return try await body(database)

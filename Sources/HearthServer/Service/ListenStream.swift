@@ -207,7 +207,7 @@
           let time = Timestamp(try Instant(exactly: time, "The read time"))
           let backend = database.backend
           do {
-            return try await backend.awaiting { backend.token(at: time, .lent, $0) }
+            return try await backend.awaiting { backend.token(at: time, .brief, $0) }
           } catch {
             throw Status(readingFailed: error).ofReadTime
           }
@@ -367,7 +367,7 @@
       let backend = database.backend
       var own: Timestamp?
       do {
-        own = try await backend.awaiting { backend.time(of: token, .lent, $0) }
+        own = try await backend.awaiting { backend.time(of: token, .brief, $0) }
       } catch {
         let status = Status(readingFailed: error)
         guard status.code == .outOfRange else { throw status }

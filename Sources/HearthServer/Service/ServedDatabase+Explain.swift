@@ -10,7 +10,7 @@
     ) async throws -> ProtoExplainMetrics {
       let request = ExplainRequest(
         query: EffectiveQuery(query), aggregations: aggregations, analyzes: analyzes)
-      let explanation = try await backend.awaiting { backend.explain(request, .lent, $0) }
+      let explanation = try await backend.awaiting { backend.explain(request, .brief, $0) }
       return .with {
         $0.planSummary.indexesUsed = [
           .with {

@@ -69,7 +69,7 @@
       }
       defer { state.withLock { $0.open[ObjectIdentifier(stream)] = nil } }
       if isClosed { throw Self.shutDown }
-      let task = Task { try await body(stream) }
+      let task = Task(executorPreference: EventLoopExecutor.current) { try await body(stream) }
       stream.start(task)
       let result = await withTaskCancellationHandler {
         await task.result

@@ -59,7 +59,7 @@
           }
         }
         let emulator = EmulatorEndpoints(catalog: server.catalog) {}
-        try await emulator.clear(server.catalog.use(DatabaseName(TestServer.database)), 2)
+        try await emulator.clear(await server.catalog.use(DatabaseName(TestServer.database)), 2)
         writing.cancel()
         _ = try? await writing.value
       }

@@ -28,6 +28,7 @@
     static func run<Answer: Sendable>(
       _ configure: @Sendable (inout FirestoreServer.Options) -> Void = { _ in },
       indexes: ServedIndexes = ServedIndexes(), over backend: EmbeddedBackend? = nil,
+      logger: Logger = Logger(label: "hearth.server"),
       _ body: @Sendable (TestServer) async throws -> Answer
     ) async throws -> Answer {
       var settings = EmbeddedBackend.Settings()
@@ -38,7 +39,7 @@
       options.port = 0
       configure(&options)
       let catalog = DatabaseCatalog(backend, indexes)
-      let server = try FirestoreServer(catalog, options)
+      let server = try FirestoreServer(catalog, options, logger: logger)
       return try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await server.run() }
         let port = try await server.port

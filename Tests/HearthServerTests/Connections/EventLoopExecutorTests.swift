@@ -1,0 +1,103 @@
+#if Server
+  import FirestoreProtocol
+  import HearthEngine
+  import Logging
+  import NIOPosix
+  import Testing
+
+  @testable import HearthServer
+
+  /// Where calls run.
+  @Suite struct EventLoopExecutorTests {
+    @Test func `a task runs on its event loop, also after it has waited for another thread`()
+      async throws
+    {
+      for eventLoop in MultiThreadedEventLoopGroup.singleton.makeIterator() {
+        let executor = try #require(EventLoopExecutor.of(eventLoop))
+        let isThere = await Task(executorPreference: executor) {
+          var places = [eventLoop.inEventLoop, EventLoopExecutor.current === executor]
+          try? await Task.sleep(for: .milliseconds(1))
+          places.append(eventLoop.inEventLoop)
+          let inner = Task.detached { eventLoop.inEventLoop }
+          places.append(await inner.value == false)
+          places.append(eventLoop.inEventLoop)
+          let next = Task(executorPreference: EventLoopExecutor.staying) { eventLoop.inEventLoop }
+          places.append(await next.value)
+          return places
+        }.value
+        #expect(!isThere.contains(false), "\(isThere)")
+      }
+      #expect(EventLoopExecutor.current === EventLoopExecutor.staying)
+    }
+
+    @Test func `the calls of a connection run on one event loop, and large bodies on none`()
+      async throws
+    {
+      let places = Places()
+      let logger = Logger(label: "test") { _ in Recorder(places: places) }
+      try await TestServer.run(logger: logger) { server in
+        let document = TestServer.root + "/a/b"
+        for number in Int64(0)..<20 {
+          try await server.set(document, number)
+          _ = try await server.get(document)
+        }
+        try await server.listening { try await server.set(document, 21) }
+        let path = "/v1/\(document)"
+        let text = String(repeating: "x", count: 2 * StreamGuard.partBytes)
+        for text in ["short", text] {
+          let written = try await server.rest(
+            "PATCH", path, #"{"fields":{"text":{"stringValue":"\#(text)"}}}"#)
+          #expect(written.status == 200, "\(written)")
+        }
+        try await server.eventually {
+          if !places.all.contains(where: { $0.method == "Listen" }) {
+            throw CancellationError()
+          }
+        }
+      }
+      let all = places.all
+      let overGRPC = all.filter { !$0.peer.hasPrefix("rest:") }
+      #expect(overGRPC.count >= 42)
+      for (peer, calls) in Dictionary(grouping: overGRPC, by: \.peer) {
+        #expect(calls.allSatisfy { $0.eventLoop != nil }, "\(peer)")
+        #expect(Set(calls.map(\.eventLoop)).count == 1, "\(peer)")
+      }
+      let overREST = all.filter { $0.peer.hasPrefix("rest:") }.map { $0.eventLoop != nil }
+      #expect(overREST == [true, false])
+    }
+  }
+
+  /// Where a call has ended.
+  private struct Place {
+    let method: String
+    let peer: String
+    /// Nil for a thread of the pool.
+    let eventLoop: ObjectIdentifier?
+  }
+
+  private final class Places: Sendable {
+    private let places = Guarded<[Place]>([])
+    var all: [Place] { places.withLock { $0 } }
+
+    func add(_ place: Place) { places.withLock { $0.append(place) } }
+  }
+
+  private struct Recorder: LogHandler {
+    let places: Places
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.debug
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+      get { metadata[key] }
+      set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+      guard let method = event.metadata?["method"], let peer = event.metadata?["peer"] else {
+        return
+      }
+      let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop.map { ObjectIdentifier($0) }
+      places.add(Place(method: "\(method)", peer: "\(peer)", eventLoop: eventLoop))
+    }
+  }
+#endif
