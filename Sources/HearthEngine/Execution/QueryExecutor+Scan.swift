@@ -16,7 +16,7 @@ extension QueryExecutor {
     // Copies, because a scan modifies them; `self` keeps the shared bytes alive.
     var learning = Learning(matcher: matchers[0], order: order)
     if case .scan(let scan) = source, !isLimited, !matchers[0].isEmpty,
-      snapshot.store.configuration.scanThreads > 1, snapshot.deadline == nil
+      snapshot.store.configuration.scanThreads > 1, snapshot.deadline?.isSoon != true
     {
       return try forEachScannedByMany(scan, learning, body)
     }
@@ -63,6 +63,7 @@ extension QueryExecutor {
         },
         share: { [self] in try share() },
         emit: { found in
+          try snapshot.deadline?.check()
           touched.documents += found.looked
           touched.keys += found.keys
           for var candidate in found.passed {
@@ -87,6 +88,7 @@ extension QueryExecutor {
       },
       share: { [self] in try share() },
       emit: { passed in
+        try snapshot.deadline?.check()
         for var candidate in passed {
           ordinal += 1
           candidate.ordinal = ordinal

@@ -65,7 +65,7 @@ extension StoreSnapshot {
     _ decode: @escaping (StoredName, StoredBody) throws -> Model
   ) throws -> [Model] {
     var models: [Model] = []
-    guard isParallel, store.configuration.scanThreads > 1, deadline == nil,
+    guard isParallel, store.configuration.scanThreads > 1, deadline?.isSoon != true,
       query.nearest == nil, query.search == nil, query.projection.isEmpty
     else {
       try forEachBody(matching: query, trace: trace) { models.append(try decode($0, $1)) }

@@ -56,7 +56,10 @@ enum FileCopy {
     progress: MaintenanceReporter = .silent
   ) throws -> CheckReport {
     try beside(path, replacing: true) { file in
-      let hadLocks = try Environment.hasLocks(beside: backup)
+      let hadLocks: Bool
+      do throws(LMDBError) { hadLocks = try Environment.hasLocks(beside: backup) } catch {
+        throw Status(opening: backup, error)
+      }
       defer { if !hadLocks { try? Environment.removeLocks(beside: backup) } }
       guard
         try Environment.whileClosed(

@@ -24,7 +24,10 @@ protocol ChangeSource: AnyObject, Sendable {
   var now: Instant { get }
 
   /// Reads the newest state.
-  func read(_ done: @escaping Completion<any SourceState>)
+  ///
+  /// - Parameter deadline: When the state's requests may end with an error. For a source that completes
+  ///   inline: others need not wait for requests before they are closed.
+  func read(until deadline: ReadDeadline?, _ done: @escaping Completion<any SourceState>)
 
   /// Calls `body` once the writes that were submitted before and that touch `scope` are done.
   func whenWritesAreDone(touching scope: ReadScope, _ body: @escaping @Sendable () -> Void)
@@ -41,6 +44,8 @@ protocol ChangeSource: AnyObject, Sendable {
 }
 
 extension ChangeSource {
+  func read(_ done: @escaping Completion<any SourceState>) { read(until: nil, done) }
+
   func retryDelay(after error: Status, attempt: Int) -> Duration? { nil }
 }
 

@@ -158,6 +158,8 @@ package final class Listener: Recipient {
   private let state: Guarded<State>
   private let callback: @Sendable (Result<ResultEvent, Status>) -> Void
   private let way: Way
+  /// The registry's load that it waits for, or waited for. Protected by the registry's queue.
+  nonisolated(unsafe) var load: Int?
 
   /// How `deliver` gets called soon, on the callback's queue or thread.
   package enum Way: Sendable {

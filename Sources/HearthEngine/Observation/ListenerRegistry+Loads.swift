@@ -12,6 +12,7 @@ extension ListenerRegistry {
     state.lastLoad += 1
     let number = state.lastLoad
     state.loads[number] = Load(target: target, start: start, listeners: [listener])
+    listener.load = number
     showInLoads(state.unreleased.values)
     guard start == .now, state.views[target] != nil else {
       load(number)
@@ -27,10 +28,13 @@ extension ListenerRegistry {
   /// Reads the first result, or waits for one that is being read.
   func load(_ number: Int) {
     guard let load = state.loads[number] else { return }
+    // Its read is cancelled: nobody may join it.
+    guard isWanted(number) else { return failLoad(number, with: nil) }
     if load.start == .now {
       if let shared = state.sharedLoads[load.target] {
         state.loads[number] = nil
         state.loads[shared]?.listeners += load.listeners
+        for listener in load.listeners { listener.load = shared }
         for (id, acknowledgement) in load.acknowledgements {
           let known = state.loads[shared]?.acknowledgements.updateValue(acknowledgement, forKey: id)
           known?.release()
@@ -45,8 +49,9 @@ extension ListenerRegistry {
   func read(
     _ number: Int, _ target: Listener.Target, from start: Start, failedAttempts: Int = 0
   ) {
+    guard let reading = state.loads[number]?.reading else { return }
     let read = { @Sendable [self] in
-      load(target, from: start) { [self] loaded in
+      load(target, from: start, until: .at(reading)) { [self] loaded in
         queue.async { [self] in
           turn { [self] in install(loaded, number, failedAttempts: failedAttempts) }
         }
@@ -64,9 +69,21 @@ extension ListenerRegistry {
     state.loads[number]?.listeners.contains { !$0.isRemoved } == true
   }
 
+  /// Ends the read for a listener that is removed, unless others wait for the same result. A file
+  /// that is closed, and later listeners, would wait for it.
+  func abandonLoad(of listener: Listener) {
+    guard let number = listener.load, let load = state.loads[number], !isWanted(number) else {
+      return
+    }
+    load.reading.cancel()
+    // It stays until the read has ended. A listener that comes meanwhile reads for itself.
+    if state.sharedLoads[load.target] == number { state.sharedLoads[load.target] = nil }
+  }
+
   /// The listeners of a load have their result, or will never get it.
   func finishLoad(_ number: Int, _ body: (Load) -> Void) {
     guard var load = state.loads.removeValue(forKey: number) else { return }
+    load.reading.cancel()
     if state.sharedLoads[load.target] == number { state.sharedLoads[load.target] = nil }
     load.listeners.removeAll(where: \.isRemoved)
     body(load)
@@ -97,11 +114,12 @@ extension ListenerRegistry {
   }
 
   func load(
-    _ target: Listener.Target, from start: Start, _ done: @escaping Completion<Loaded>
+    _ target: Listener.Target, from start: Start, until deadline: ReadDeadline,
+    _ done: @escaping Completion<Loaded>
   ) {
     let view = MaterializedQuery(target, tuning)
     if view.isTimed { view.move(to: source.now) }
-    source.read { [self] result in
+    source.read(until: deadline) { [self] result in
       do throws(Status) {
         let state = try result.get()
         fill(view, in: state, isFirst: true) { [self] filled in
@@ -169,7 +187,6 @@ extension ListenerRegistry {
       failLoad(number, with: nil)
       return conclude()
     }
-    // Not earlier: until now, a listener may have joined a load that nobody wanted any more.
     if case .failure(let status) = loaded,
       let delay = source.retryDelay(after: status, attempt: failedAttempts)
     {

@@ -101,6 +101,8 @@ final class ListenerRegistry: Sendable {
     var listeners: [Listener]
     /// Acknowledgements of writes that the first result may show.
     var acknowledgements: [ObjectIdentifier: Acknowledgement] = [:]
+    /// Ends the read when all of the listeners are removed.
+    let reading = ReadCancellation()
     let began = ContinuousClock.now
   }
 
@@ -200,6 +202,7 @@ final class ListenerRegistry: Sendable {
     listener.remove()
     discount(listener, target)
     queue.async { [self] in
+      abandonLoad(of: listener)
       turn { [self] in
         if let view = state.views[target] {
           forget(listener, in: view)

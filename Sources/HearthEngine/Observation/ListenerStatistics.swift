@@ -1,6 +1,6 @@
 /// Statistics of the listeners in this process. Counts begin when it opened the database.
 public struct ListenerStatistics: Sendable, Hashable {
-  /// Number of listeners.
+  /// Number of listeners that have their first result.
   public var listeners = 0
   /// Number of results that are kept. Listeners to the same query share one.
   public var views = 0

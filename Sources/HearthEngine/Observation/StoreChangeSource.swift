@@ -28,10 +28,10 @@ final class StoreChangeSource: ChangeSource {
   var completesInline: Bool { true }
   var now: Instant { store.configuration.now() }
 
-  func read(_ done: @escaping Completion<any SourceState>) {
+  func read(until deadline: ReadDeadline?, _ done: @escaping Completion<any SourceState>) {
     var isDone = false
     do {
-      try store.read { snapshot in
+      try store.read(until: deadline) { snapshot in
         let state = StoreSourceState(
           snapshot: snapshot, source: self, sequence: try snapshot.state().lastSequence)
         isDone = true

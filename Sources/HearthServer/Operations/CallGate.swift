@@ -53,20 +53,6 @@
           _ request: StreamingServerRequest<Input>, _ context: ServerContext
         ) async throws -> StreamingServerResponse<Output>
     ) async throws -> StreamingServerResponse<Output> {
-      let executor = executor(context.remotePeer)
-      return try await withTaskExecutorPreference(executor) {
-        try await answer(request, context, executor, next)
-      }
-    }
-
-    private func answer<Input: Sendable, Output: Sendable>(
-      _ request: StreamingServerRequest<Input>, _ context: ServerContext,
-      _ executor: EventLoopExecutor?,
-      _ next:
-        @Sendable (
-          _ request: StreamingServerRequest<Input>, _ context: ServerContext
-        ) async throws -> StreamingServerResponse<Output>
-    ) async throws -> StreamingServerResponse<Output> {
       let id = Self.id(request.metadata)
       let call = Call(id: id, context: context, logger: logger, metrics: metrics)
       // Health is asked by machines that have no key.
@@ -91,9 +77,12 @@
       if let unchecked, let number = Self.number(request.metadata) {
         unchecked.admit(number, limit: isHealth ? Self.healthBytes : nil)
       }
+      let executor = executor(context.remotePeer)
       let answer: StreamingServerResponse<Output>
       do {
-        answer = try await next(request, context)
+        answer = try await withTaskExecutorPreference(executor) {
+          try await next(request, context)
+        }
       } catch {
         throw call.end(error)
       }

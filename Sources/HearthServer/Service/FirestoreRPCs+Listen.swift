@@ -14,19 +14,9 @@
       let inputs = ListenInputs()
       streams.add(inputs)
       defer { streams.remove(inputs) }
-      // Not a child: a task group costs another half KiB.
-      let reading = Task(executorPreference: EventLoopExecutor.current) {
-        do {
-          var requests = request.makeAsyncIterator()
-          while let request = try await requests.next() {
-            inputs.add(request)
-            await inputs.requestsAreTaken()
-          }
-          inputs.end()
-        } catch {
-          inputs.end(Status(ofRequests: error))
-        }
-      }
+      // Not a child: a task group costs another half KiB. Detached, and not on the event loop: gRPC's
+      // task-local values, or an executor, cost a KiB, and requests are rare.
+      let reading = Task.detached { await inputs.take(request) }
       defer {
         inputs.end()
         reading.cancel()
@@ -83,6 +73,20 @@
         }
       } catch let status as Status {
         throw name.named(status)
+      }
+    }
+  }
+
+  extension ListenInputs {
+    /// Reads requests until the last one, which ends the stream.
+    fileprivate func take(_ requests: RPCAsyncSequence<ProtoListenRequest, any Error>) async {
+      var requests = requests.makeAsyncIterator()
+      do {
+        // Without a name: while the task waits, it has room for each copy.
+        while add(try await requests.next()) { await requestsAreTaken() }
+        end()
+      } catch {
+        end(Status(ofRequests: error))
       }
     }
   }

@@ -18,7 +18,7 @@
       /// Nil while none waits: an empty buffer would have memory.
       var waiting: CircularBuffer<Input>?
       var waitingRequests = 0
-      var reader: CheckedContinuation<Void, Never>?
+      var reader: UnsafeContinuation<Void, Never>?
       var hasEnded = false
       var status: Status?
     }
@@ -40,7 +40,7 @@
 
     /// Takes the first input that waits.
     func next() -> Input? {
-      let (input, reader): (Input?, CheckedContinuation<Void, Never>?) = state.withLock { state in
+      let (input, reader): (Input?, UnsafeContinuation<Void, Never>?) = state.withLock { state in
         let input = state.waiting?.popFirst()
         if state.waiting?.isEmpty ?? false { state.waiting = nil }
         guard case .request? = input else { return (input, nil) }
@@ -54,7 +54,8 @@
     /// Returns when no request waits, or the stream has ended. For one caller at a time, which then
     /// reads the next request: a request may be large.
     func requestsAreTaken() async {
-      await withCheckedContinuation { continuation in
+      // Not checked: that has another frame, which the task would keep.
+      await withUnsafeContinuation { continuation in
         let mustWait = state.withLock { state in
           guard state.waitingRequests > 0, !state.hasEnded else { return false }
           state.reader = continuation
@@ -65,8 +66,13 @@
     }
 
     // Not inlined: the task that reads requests would keep room for the copies while it waits.
+    /// False for nil.
     @inline(never)
-    func add(_ request: ProtoListenRequest) { add(.request(request)) }
+    func add(_ request: ProtoListenRequest?) -> Bool {
+      guard let request else { return false }
+      add(.request(request))
+      return true
+    }
 
     func add(_ input: Input) {
       let isFull = state.withLock { state in

@@ -253,6 +253,8 @@
       guard let (id, kind) = members[member], var target = targets[id] else { return }
       snapshot = nil
       target.loading.remove(member)
+      // An empty set has memory, of which an idle stream needs none.
+      if target.loading.isEmpty { target.loading = [] }
       target.counts[member] = event.list.count
       defer { targets[id] = target }
       switch kind {

@@ -26,15 +26,20 @@ import Testing
     }
   }
 
-  /// Makes a backup, and removes all but the newest ones.
+  /// Makes a backup, and removes all but the newest ones. For one caller at a time.
   func backUp(
     _ db: Firestore, into folder: URL, keeping count: Int, at time: Date = Date()
   ) async throws {
+    func files() throws -> [URL] {
+      try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+    }
+    // What a backup has left whose process was killed.
+    for part in try files() where part.lastPathComponent.contains(".hearth-unfinished") {
+      try FileManager.default.removeItem(at: part)
+    }
     let name = "books-\(Int(time.timeIntervalSince1970)).hearth"
     try await db.maintenance.backup(to: folder.appending(path: name).path)
-    let backups = try FileManager.default.contentsOfDirectory(
-      at: folder, includingPropertiesForKeys: nil
-    ).filter { $0.pathExtension == "hearth" }.sorted { $0.path < $1.path }
+    let backups = try files().filter { $0.pathExtension == "hearth" }.sorted { $0.path < $1.path }
     for old in backups.dropLast(count) { try FileManager.default.removeItem(at: old) }
   }
 
@@ -69,14 +74,16 @@ import Testing
     let db = try Firestore.open(at: folder.path + "/books.hearth")
     let backups = URL(filePath: folder.path).appending(path: "backups")
     try FileManager.default.createDirectory(at: backups, withIntermediateDirectories: true)
+    for suffix in ["", "-lock", "-presence"] {
+      try Data([1]).write(to: backups.appending(path: "books-16.hearth-unfinished\(suffix)"))
+    }
     for number in 1...4 {
       try await db.document("books/\(number)").setData([:])
       let time = Date(timeIntervalSince1970: 1_700_000_000 + Double(number))
       try await backUp(db, into: backups, keeping: 2, at: time)
     }
     try await db.terminate()
-    let kept = try FileManager.default.contentsOfDirectory(atPath: backups.path)
-      .filter { $0.hasSuffix(".hearth") }.sorted()
+    let kept = try FileManager.default.contentsOfDirectory(atPath: backups.path).sorted()
     #expect(kept == ["books-1700000003.hearth", "books-1700000004.hearth"])
 
     let rehearsal = folder.path + "/rehearsal.hearth"

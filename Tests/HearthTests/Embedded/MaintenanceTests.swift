@@ -207,6 +207,7 @@ import Testing
         from: self.path("missing.hearth"))
     }
     #expect(missing.map { FirestoreErrorCode.notFound ~= $0 } == true)
+    #expect(missing?.localizedDescription.contains("missing.hearth") == true)
   }
 
   /// The first snapshot of the books after a token.

@@ -55,6 +55,36 @@ import Testing
     #expect(try await stored("books") == 21)
   }
 
+  @Test(.embedded("Others do not wait for reads."))
+  func `the first result of a listener is not waited for, and one that left is not read`()
+    async throws
+  {
+    let db = try open()
+    let title = String(repeating: "The Hitchhiker's Guide to the Galaxy. ", count: 25)
+    for begin in stride(from: 0, to: 30_000, by: 1000) {
+      let batch = db.batch()
+      for number in begin..<begin + 1000 {
+        batch.setData(["title": "\(title)\(number)"], forDocument: db.document("books/\(number)"))
+      }
+      try await batch.commit()
+    }
+    let query = db.collection("books").order(by: "title")
+    let clock = ContinuousClock()
+    let whole = try await clock.measure { _ = try await query.getDocuments() }
+    // Each has a read of its own; they would follow each other.
+    func listeners() -> [any ListenerRegistration] {
+      (1...40).map { query.limit(to: 30_000 + $0).addSnapshotListener { _, _ in } }
+    }
+    for listener in listeners() { listener.remove() }
+    let next = try await clock.measure {
+      for try await _ in db.document("books/1").snapshots { break }
+    }
+    #expect(next < whole * 10, "\(next), and \(whole) for one")
+    _ = listeners()
+    let end = try await clock.measure { try await db.terminate() }
+    #expect(end < whole * 10, "\(end), and \(whole) for one")
+  }
+
   @Test func `transactions that run are done, with their further attempts`() async throws {
     let db = try open()
     let document = db.document("books/dune")

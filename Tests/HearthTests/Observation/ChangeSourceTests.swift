@@ -405,21 +405,30 @@ import Testing
 
   // MARK: The embedded store
 
-  /// Counts the states that are read.
+  /// Counts the states that are read, and has the deadlines of those for first results.
   private final class CountingSource: ChangeSource {
     let base: StoreChangeSource
+    let deadlines = Guarded<[ReadDeadline]>([])
     private let count = Guarded(0)
+    private let willLoad: @Sendable () -> Void
 
-    init(_ base: StoreChangeSource) { self.base = base }
+    init(_ base: StoreChangeSource, willLoad: @escaping @Sendable () -> Void = {}) {
+      self.base = base
+      self.willLoad = willLoad
+    }
 
     var reads: Int { count.withLock(\.self) }
     var name: String { base.name }
     var completesInline: Bool { base.completesInline }
     var now: Instant { base.now }
 
-    func read(_ done: @escaping Completion<any SourceState>) {
+    func read(until deadline: ReadDeadline?, _ done: @escaping Completion<any SourceState>) {
       count.withLock { $0 += 1 }
-      base.read(done)
+      if let deadline {
+        deadlines.withLock { $0.append(deadline) }
+        willLoad()
+      }
+      base.read(until: deadline, done)
     }
 
     func whenWritesAreDone(touching scope: ReadScope, _ body: @escaping @Sendable () -> Void) {
@@ -431,6 +440,74 @@ import Testing
     }
 
     func stopWatching() { base.stopWatching() }
+  }
+
+  @Test func `a first read ends with its last listener, and with the registry`() throws {
+    let fixture = try StoreFixture()
+    let gate = DispatchSemaphore(value: 0)
+    let source = CountingSource(
+      StoreChangeSource(fixture.store, fixture.writer, isStrict: false) { _ in }
+    ) { gate.wait() }
+    let registry = ListenerRegistry(source, fixture.writer.acknowledgements, logger: .silent)
+    for n in 0..<100 {
+      _ = try fixture.commitTogether([[fixture.set("books/\(n)", ("n", .null))]])[0].get()
+    }
+    let target = Listener.Target.collection(books)
+    func passed() -> [Bool] {
+      registry.queue.sync {}
+      return source.deadlines.withLock { $0.map(\.hasPassed) }
+    }
+    func wait(for count: Int) {
+      while source.deadlines.withLock(\.count) < count { usleep(1000) }
+    }
+    let recorders = [Recorder(), Recorder(), Recorder(), Recorder()]
+    let listeners = recorders.map { $0.listener() }
+    for listener in listeners[..<2] { registry.add(listener, watching: target) }
+    wait(for: 1)
+    registry.remove(listeners[0], watching: target)
+    #expect(passed() == [false])
+    registry.remove(listeners[1], watching: target)
+    #expect(passed() == [true])
+
+    // It does not join what has been given up.
+    registry.add(listeners[2], watching: target)
+    gate.signal()
+    wait(for: 2)
+    #expect(passed() == [true, false])
+    gate.signal()
+    registry.settle()
+    recorders[2].queue.sync {}
+    #expect(recorders.map(\.seen.counts) == [[], [], [100], []])
+
+    registry.add(listeners[3], watching: .document(dune))
+    wait(for: 3)
+    registry.close()
+    #expect(passed() == [true, true, true])
+    gate.signal()
+    registry.loader.sync {}
+    recorders[3].queue.sync {}
+    #expect(recorders[3].seen.counts.isEmpty && recorders[3].seen.failures.isEmpty)
+  }
+
+  @Test func `a cancelled read throws, with several threads too`() throws {
+    let fixture = try StoreFixture { $0.scanThreads = 2 }
+    let all = try (0..<3000).map { try fixture.set("books/\($0)", ("n", .integer(Int64($0)))) }
+    _ = try fixture.commitTogether([all])[0].get()
+    var filtered = StructuredQuery(.collection(books))
+    filtered.add(
+      .comparison(
+        .init(field: FieldSegments(["n"]), operator: .greaterThan, operand: .integer(-1))))
+    for query in [StructuredQuery(.collection(books)), filtered] {
+      let reading = ReadCancellation()
+      func read() throws -> Int {
+        try fixture.store.read(until: .at(reading)) {
+          try $0.documents(matching: EffectiveQuery(query), trace: QueryTrace()).count
+        }
+      }
+      #expect(try read() == 3000)
+      reading.cancel()
+      #expect(throws: ReadDeadline.Passed.self) { try read() }
+    }
   }
 
   @Test func `a turn over the embedded store is one read transaction, whatever it reads`() throws {

@@ -103,7 +103,7 @@ final class LateSource: ChangeSource {
   var completesInline: Bool { false }
   var now: Instant { base.now }
 
-  func read(_ done: @escaping Completion<any SourceState>) {
+  func read(until deadline: ReadDeadline?, _ done: @escaping Completion<any SourceState>) {
     answer(done) { [self] done in
       base.read { [self] result in
         done(result.map { LateState(base: $0, source: self) })

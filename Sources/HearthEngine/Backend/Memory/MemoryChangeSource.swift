@@ -33,7 +33,7 @@ final class MemoryChangeSource: ChangeSource {
   let completesInline = true
   var now: Instant { present() }
 
-  func read(_ done: @escaping Completion<any SourceState>) {
+  func read(until deadline: ReadDeadline?, _ done: @escaping Completion<any SourceState>) {
     done(.success(MemorySourceState(state: shared.withLock(\.newest))))
   }
 

@@ -34,7 +34,7 @@ final class RemoteChangeSource: ChangeSource {
   var completesInline: Bool { false }
   var now: Instant { present() }
 
-  func read(_ done: @escaping Completion<any SourceState>) {
+  func read(until deadline: ReadDeadline?, _ done: @escaping Completion<any SourceState>) {
     var request = RemoteRead()
     let position = position.withLock(\.self)
     if let position {
