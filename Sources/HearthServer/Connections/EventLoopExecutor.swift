@@ -1,6 +1,8 @@
 #if Server
+  import Dispatch
   import NIOCore
   import NIOPosix
+  import Synchronization
 
   /// Runs the tasks of calls on the event loop of their connection.
   ///
@@ -9,10 +11,16 @@
   /// for a document that is read, instead of three.
   ///
   /// So nothing in a call may block, or compute for long: reads have the context `brief`, and files
-  /// are opened elsewhere.
+  /// are opened elsewhere. An event loop with many jobs gives the next ones to the pool of threads:
+  /// it would run all of them before it reads from its connections again.
   final class EventLoopExecutor: TaskExecutor {
-    /// Nil for the event loop that calls `enqueue`.
+    /// Nil for that of the thread that calls `enqueue`; the pool if it has none.
     private let eventLoop: (any EventLoop)?
+    /// Jobs that wait on the event loop.
+    private let waiting = Atomic<Int>(0)
+
+    /// Each takes some 50 µs.
+    private static let waitingLimit = 64
 
     private init(_ eventLoop: (any EventLoop)?) { self.eventLoop = eventLoop }
 
@@ -36,10 +44,17 @@
 
     func enqueue(_ job: consuming ExecutorJob) {
       let job = UnownedJob(job)
-      let eventLoop =
-        eventLoop ?? MultiThreadedEventLoopGroup.currentEventLoop
-        ?? MultiThreadedEventLoopGroup.singleton.any()
-      eventLoop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+      let run = { @Sendable [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+      let place =
+        eventLoop == nil ? MultiThreadedEventLoopGroup.currentEventLoop.flatMap(Self.of) : self
+      guard let place, let eventLoop = place.eventLoop,
+        place.waiting.load(ordering: .relaxed) < Self.waitingLimit
+      else { return DispatchQueue.global().async(execute: run) }
+      place.waiting.wrappingAdd(1, ordering: .relaxed)
+      eventLoop.execute {
+        place.waiting.wrappingSubtract(1, ordering: .relaxed)
+        run()
+      }
     }
   }
 #endif

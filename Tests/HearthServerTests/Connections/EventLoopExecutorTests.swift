@@ -1,4 +1,5 @@
 #if Server
+  import Dispatch
   import FirestoreProtocol
   import HearthEngine
   import Logging
@@ -7,8 +8,8 @@
 
   @testable import HearthServer
 
-  /// Where calls run.
-  @Suite struct EventLoopExecutorTests {
+  /// Where calls run. One test after another: one of them holds up an event loop.
+  @Suite(.serialized) struct EventLoopExecutorTests {
     @Test func `a task runs on its event loop, also after it has waited for another thread`()
       async throws
     {
@@ -28,6 +29,28 @@
         #expect(!isThere.contains(false), "\(isThere)")
       }
       #expect(EventLoopExecutor.current === EventLoopExecutor.staying)
+    }
+
+    @Test func `an event loop that is held up gives jobs to the pool`() async throws {
+      let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
+      let executor = try #require(EventLoopExecutor.of(eventLoop))
+      let gate = DispatchSemaphore(value: 0)
+      eventLoop.execute { gate.wait() }
+      let places = Places()
+      let tasks = (0..<100).map { _ in
+        Task(executorPreference: executor) {
+          places.add(
+            Place(
+              method: "", peer: "",
+              eventLoop: eventLoop.inEventLoop ? ObjectIdentifier(eventLoop) : nil))
+        }
+      }
+      // Other tests have jobs there too.
+      while places.all.count < 36 { await Task.yield() }
+      #expect(places.all.allSatisfy { $0.eventLoop == nil })
+      gate.signal()
+      for task in tasks { await task.value }
+      #expect(places.all.count == 100 && places.all.contains { $0.eventLoop != nil })
     }
 
     @Test func `the calls of a connection run on one event loop, and large bodies on none`()
@@ -59,8 +82,9 @@
       let overGRPC = all.filter { !$0.peer.hasPrefix("rest:") }
       #expect(overGRPC.count >= 42)
       for (peer, calls) in Dictionary(grouping: overGRPC, by: \.peer) {
-        #expect(calls.allSatisfy { $0.eventLoop != nil }, "\(peer)")
-        #expect(Set(calls.map(\.eventLoop)).count == 1, "\(peer)")
+        // Other tests may have given the event loops so much that some calls ran in the pool.
+        let places = calls.compactMap(\.eventLoop)
+        #expect(places.count * 2 > calls.count && Set(places).count == 1, "\(peer)")
       }
       let overREST = all.filter { $0.peer.hasPrefix("rest:") }.map { $0.eventLoop != nil }
       #expect(overREST == [true, false])
