@@ -483,9 +483,9 @@ public final class Firestore: NSObject, @unchecked Sendable {
   /// throws it.
   ///
   /// Waits for writes, write closures, transactions with all their attempts, the queues of bulk
-  /// writers, recursive deletes and reads that have begun, but not for the first results of listeners.
-  /// Logs what keeps the writer busy for more than one second, and a transaction's block that has not
-  /// returned after ten seconds.
+  /// writers, and recursive deletes that have begun. Also for reads that have the file open, but not for
+  /// the first results of listeners. Logs what keeps the writer busy for more than one second, and a
+  /// transaction's block that has not returned after ten seconds.
   public func terminate(
     isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
   ) {
@@ -502,9 +502,9 @@ public final class Firestore: NSObject, @unchecked Sendable {
   /// throws it.
   ///
   /// Waits for writes, write closures, transactions with all their attempts, the queues of bulk
-  /// writers, recursive deletes and reads that have begun, but not for the first results of listeners.
-  /// Logs what keeps the writer busy for more than one second, and a transaction's block that has not
-  /// returned after ten seconds.
+  /// writers, and recursive deletes that have begun. Also for reads that have the file open, but not for
+  /// the first results of listeners. Logs what keeps the writer busy for more than one second, and a
+  /// transaction's block that has not returned after ten seconds.
   public func terminate() async throws {
     guard let closing = retire() else { return }
     // Blocks until the writer is done, so it must not run on a thread of the cooperative pool.
