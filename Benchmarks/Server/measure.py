@@ -1,6 +1,7 @@
 """Prints the figures of `hearth serve`, built for release.
 
-    swift build -c release --product hearth --traits Server,Tools
+    swift build -c release --product hearth --traits Server,Tools \\
+        -Xswiftc -use-ld=lld -Xlinker -z -Xlinker pack-relative-relocs
     swift build -c release --package-path Benchmarks/Server
     python3 Benchmarks/Server/measure.py [--quick] [HEARTH]
 
