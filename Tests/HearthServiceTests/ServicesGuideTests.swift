@@ -118,9 +118,6 @@
       of books: Query, after lastEventID: String?, to send: (String) async throws -> Void
     ) async throws {
       let reset = "event: reset\ndata: {}\n\n"
-      let encoder = JSONEncoder()
-      // As in the responses of the server.
-      encoder.dateEncodingStrategy = .iso8601
       let bytes = lastEventID.flatMap { Data(base64Encoded: $0) }
       var token = bytes.flatMap { try? ChangeToken(bytes: $0) }
       if token == nil { try await send(reset) }
@@ -129,25 +126,14 @@
           let snapshots = books.snapshots(resumingFrom: token)
           for try await snapshot in snapshots.cancelOnGracefulShutdown() {
             if snapshot.isFullResync { try await send(reset) }
-            var events: [String] = []
-            for change in snapshot.documentChanges {
-              var kind = DocumentChangeType.removed
-              var json = try encoder.encode(["id": change.document.documentID])
-              if change.type != .removed {
-                do {
-                  json = try encoder.encode(BookBody(change.document))
-                  kind = change.type
-                } catch {
-                  // Removed: a client that had it before must not keep it.
-                  logger.error("\(change.document.reference.path) is left out: \(error)")
-                }
-              }
-              events.append("event: \(kind)\ndata: \(String(decoding: json, as: UTF8.self))\n")
-            }
-            if events.isEmpty { events = ["event: ready\ndata: {}\n"] }
+            let changes = snapshot.documentChanges
             let id = snapshot.token.map { "id: \($0.bytes.base64EncodedString())\n" } ?? ""
-            events[events.count - 1] += id
-            for event in events { try await send(event + "\n") }
+            if changes.isEmpty { try await send("event: ready\ndata: {}\n\(id)\n") }
+            for (index, change) in changes.enumerated() {
+              if index % 64 == 63 { await Task.yield() }
+              if Task.isCancelled || Task.isShuttingDownGracefully { return }
+              try await send(event(change) + (index == changes.count - 1 ? id : "") + "\n")
+            }
           }
           return
         } catch FirestoreErrorCode.invalidArgument where token != nil {
@@ -158,6 +144,25 @@
           throw error
         }
       }
+    }
+
+    /// The event of a change, without the empty line at its end.
+    func event(_ change: DocumentChange) throws -> String {
+      let encoder = JSONEncoder()
+      // As in the responses of the server.
+      encoder.dateEncodingStrategy = .iso8601
+      var kind = DocumentChangeType.removed
+      var json = try encoder.encode(["id": change.document.documentID])
+      if change.type != .removed {
+        do {
+          json = try encoder.encode(BookBody(change.document))
+          kind = change.type
+        } catch {
+          // Removed: a client that had it before must not keep it.
+          logger.error("\(change.document.reference.path) is left out: \(error)")
+        }
+      }
+      return "event: \(kind)\ndata: \(String(decoding: json, as: UTF8.self))\n"
     }
 
     private func eventually(_ condition: () async throws -> Bool) async throws {
@@ -261,6 +266,40 @@
       // Ends with the stream, and closes the database.
       try await running.value
       await #expect(throws: NSError.self) { try await books.getDocuments() }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `the shutdown does not wait for large snapshots, nor for a thread`() async throws {
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let db = try Opener(folder: folder).open(at: "books.hearth")
+      let books = db.collection("books")
+      let batch = db.batch()
+      for number in 0..<3000 {
+        batch.setData(["title": "\(number)", "pages": 1], forDocument: books.document("\(number)"))
+      }
+      try await batch.commit()
+      let group = Mutex<ServiceGroup?>(nil)
+      let counts = Mutex<[Int: Int]>([:])
+      let streams = (0..<ProcessInfo.processInfo.activeProcessorCount * 2).map { number in
+        Stream {
+          // Does not suspend.
+          try await sendEvents(of: books, after: nil) { _ in
+            let isTime = counts.withLock { counts in
+              counts[number, default: 0] += 1
+              return counts.values.reduce(0, +) == 10
+            }
+            if isTime, let group = group.withLock(\.self) {
+              Task { await group.triggerGracefulShutdown() }
+            }
+          }
+        }
+      }
+      let running = ServiceGroup(services: [FirestoreService(db)] + streams, logger: logger)
+      group.withLock { $0 = running }
+      try await running.run()
+      // Each would have sent all its books, before the shutdown or after it.
+      let sent = counts.withLock(\.self)
+      #expect(sent.count > 0 && sent.values.allSatisfy { $0 < 2000 }, "\(sent)")
     }
 
     @Test func `a client does not keep a book that no longer decodes`() async throws {

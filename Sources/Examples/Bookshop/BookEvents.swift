@@ -46,13 +46,16 @@ struct BookEvents: Sendable {
   ) async throws {
     for try await snapshot in query.snapshots(resumingFrom: token).cancelOnGracefulShutdown() {
       if snapshot.isFullResync { try await send(Self.reset) }
-      var events = try snapshot.documentChanges.map(event)
-      if events.isEmpty { events = ["event: ready\ndata: {}\n"] }
-      if let bytes = snapshot.token?.bytes {
-        // Not on the others: a connection that ends between them would lose the rest.
-        events[events.count - 1] += "id: \(bytes.base64EncodedString())\n"
+      let changes = snapshot.documentChanges
+      // On the last event alone: a connection that ends between others would lose the rest.
+      let id = snapshot.token.map { "id: \($0.bytes.base64EncodedString())\n" } ?? ""
+      if changes.isEmpty { try await send("event: ready\ndata: {}\n\(id)\n") }
+      for (index, change) in changes.enumerated() {
+        // The first state has every book. Neither other requests nor the shutdown wait for all of them.
+        if index % 64 == 63 { await Task.yield() }
+        if Task.isCancelled || Task.isShuttingDownGracefully { return }
+        try await send(event(change) + (index == changes.count - 1 ? id : "") + "\n")
       }
-      for event in events { try await send(event + "\n") }
     }
   }
 
