@@ -134,8 +134,8 @@
       Thread.sleep(forTimeInterval: 0.2)
       _ = try listening.run([PostgresStatement("SELECT 1::bigint")])
       let began = ContinuousClock.now
-      #expect(try listening.waitForNotification(milliseconds: 5000))
-      #expect(ContinuousClock.now - began < .seconds(2))
+      #expect(try listening.waitForNotification(milliseconds: 20_000))
+      #expect(ContinuousClock.now - began < .seconds(10))
     }
 
     @Test func `a login that the server refuses has its code`() throws {

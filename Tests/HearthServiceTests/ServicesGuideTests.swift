@@ -85,7 +85,7 @@
         // After `MetricsSystem.bootstrap`; see "Metrics".
         try db.reportMetrics(dimensions: [("database", "books")])
         var configuration = ServiceGroupConfiguration(
-          // Behind them the server, such as Hummingbird's `Application(router: router)`.
+          // The last element is the server, such as Hummingbird's `Application(router: router)`.
           services: [FirestoreService(db), Reminders(db: db)],
           gracefulShutdownSignals: [.sigterm, .sigint],
           logger: logger)
