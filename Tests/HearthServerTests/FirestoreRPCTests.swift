@@ -34,6 +34,27 @@
       }
     }
 
+    @Test func `a batch of documents has each once, those that are found first`() async throws {
+      try await TestServer.run { server in
+        for id in ["b", "d"] { try await server.set(TestServer.root + "/books/\(id)", 1) }
+        let answers = try await server.client.batchGetDocuments(
+          .with {
+            $0.database = TestServer.database
+            $0.documents = "abcdabd".map { TestServer.root + "/books/\($0)" }
+          }
+        ) { response in
+          try await response.messages.reduce(into: [String]()) { all, message in
+            switch message.result {
+            case .found(let document): all.append("found " + document.name.suffix(1))
+            case .missing(let name): all.append("missing " + name.suffix(1))
+            case nil: break
+            }
+          }
+        }
+        #expect(answers == ["found b", "found d", "missing a", "missing c"])
+      }
+    }
+
     @Test func `lists come in pages, in any order`() async throws {
       try await TestServer.run { server in
         for number in 0..<7 {
@@ -185,6 +206,25 @@
           })
         #expect(response.status.map(\.code) == [0, 5, 3])
         #expect(response.writeResults.map(\.hasUpdateTime) == [true, false, false])
+      }
+    }
+
+    @Test func `a batch that writes a document twice writes nothing`() async throws {
+      try await TestServer.run { server in
+        let refused = await #expect(throws: RPCError.self) {
+          try await server.client.batchWrite(
+            .with {
+              $0.database = TestServer.database
+              $0.writes = ["1", "2", "1"].map { id in
+                .with { $0.update.name = TestServer.root + "/a/" + id }
+              }
+            })
+        }
+        #expect(refused?.code == .invalidArgument)
+        let missing = await #expect(throws: RPCError.self) {
+          try await server.get(TestServer.root + "/a/2")
+        }
+        #expect(missing?.code == .notFound)
       }
     }
 

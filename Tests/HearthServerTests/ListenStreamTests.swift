@@ -9,7 +9,7 @@
 
   @testable import HearthServer
 
-  @Suite struct ListenStreamTests {
+  @Suite(.timeLimit(.minutes(3))) struct ListenStreamTests {
     /// A world of writers and one listener, whose stream is cut and resumed at random moments.
     @Test func `after each snapshot the client has what the query finds at its time`()
       async throws

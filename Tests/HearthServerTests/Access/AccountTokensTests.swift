@@ -29,7 +29,7 @@
     private static func token(
       _ client: String, validFor seconds: Int = 3600,
       for audience: String? = AccountTokens.audience,
-      scope: String? = nil
+      scope: String? = nil, from issuer: String? = nil, of subject: String? = nil
     ) async throws -> String {
       let file = try JSONDecoder().decode(File.self, from: Data(client.utf8))
       let keys = JWTKeyCollection()
@@ -39,7 +39,8 @@
       let now = Int(start.timeIntervalSince1970)
       return try await keys.sign(
         Claims(
-          iss: file.client_email, sub: file.client_email, iat: now, exp: now + seconds,
+          iss: issuer ?? file.client_email, sub: subject ?? file.client_email, iat: now,
+          exp: now + seconds,
           aud: audience,
           scope: scope),
         kid: JWKIdentifier(string: file.private_key_id))
@@ -91,6 +92,31 @@
           try await tokens.check(try await Self.token(keys.client, for: audience, scope: scope))
         }
         #expect(refused?.code == .unauthenticated, "\(audience ?? "none") \(scope ?? "none")")
+      }
+    }
+
+    @Test func `a token is of the account whose key has signed it`() async throws {
+      let keys = try FirestoreServer.ServiceAccount.makeKeys(name: "backend", project: "shop")
+      let other = try FirestoreServer.ServiceAccount.makeKeys(name: "other", project: "shop")
+      let server = try FirestoreServer.ServiceAccount(json: keys.server)
+      let stranger = try FirestoreServer.ServiceAccount(json: other.server)
+      let tokens = AccountTokens([server, stranger], now: { Self.start })
+      try await tokens.check(
+        try await Self.token(keys.client, from: server.email, of: server.email))
+      for (issuer, subject) in [
+        (stranger.email, stranger.email), (stranger.email, server.email),
+        (server.email, stranger.email), ("", ""),
+      ] {
+        let refused = await #expect(throws: HearthEngine.Status.self) {
+          try await tokens.check(try await Self.token(keys.client, from: issuer, of: subject))
+        }
+        #expect(refused?.code == .unauthenticated, "\(issuer) \(subject)")
+      }
+      // Signed by another key under the name of a known one.
+      let forged = other.client.replacing(stranger.keyID, with: server.keyID)
+      await #expect(throws: HearthEngine.Status.self) {
+        try await tokens.check(
+          try await Self.token(forged, from: server.email, of: server.email))
       }
     }
 
