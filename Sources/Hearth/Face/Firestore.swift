@@ -482,10 +482,10 @@ public final class Firestore: NSObject, @unchecked Sendable {
   /// A listener that is added afterwards is called once, with `failedPrecondition`; a sequence
   /// throws it.
   ///
-  /// Waits for writes, write closures, transactions with all their attempts, the queues of bulk
-  /// writers, and recursive deletes that have begun. Also for reads that have the file open, but not for
-  /// the first results of listeners. Logs what keeps the writer busy for more than one second, and a
-  /// transaction's block that has not returned after ten seconds.
+  /// Waits for what has begun: writes, write closures, transactions with all their attempts, the queues
+  /// of bulk writers, recursive deletes, and reads that have the file open. Does not wait for the first
+  /// results of listeners. Logs what keeps the writer busy for more than one second, and a transaction's
+  /// block that has not returned after ten seconds.
   public func terminate(
     isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
   ) {
@@ -501,10 +501,10 @@ public final class Firestore: NSObject, @unchecked Sendable {
   /// A listener that is added afterwards is called once, with `failedPrecondition`; a sequence
   /// throws it.
   ///
-  /// Waits for writes, write closures, transactions with all their attempts, the queues of bulk
-  /// writers, and recursive deletes that have begun. Also for reads that have the file open, but not for
-  /// the first results of listeners. Logs what keeps the writer busy for more than one second, and a
-  /// transaction's block that has not returned after ten seconds.
+  /// Waits for what has begun: writes, write closures, transactions with all their attempts, the queues
+  /// of bulk writers, recursive deletes, and reads that have the file open. Does not wait for the first
+  /// results of listeners. Logs what keeps the writer busy for more than one second, and a transaction's
+  /// block that has not returned after ten seconds.
   public func terminate() async throws {
     guard let closing = retire() else { return }
     // Blocks until the writer is done, so it must not run on a thread of the cooperative pool.
