@@ -229,6 +229,8 @@ let package = Package(
       path: "Tests/Helpers/LMDBTestHelper"),
     .target(name: "CStorageSpy", path: "Tests/Helpers/CStorageSpy"),
     .target(name: "CompilerCheck", path: "Tests/Helpers/CompilerCheck"),
+    .target(
+      name: "TestThreads", dependencies: ["HearthEngine"], path: "Tests/Helpers/TestThreads"),
     .executableTarget(
       name: "hearth-test-helper",
       dependencies: [
@@ -236,21 +238,22 @@ let package = Package(
         "DataConnectModel",
       ],
       path: "Tests/Helpers/HearthTestHelper"),
-    .testTarget(name: "LMDBTests", dependencies: ["LMDB", "CLMDB", "lmdb-test-helper"]),
+    .testTarget(
+      name: "LMDBTests", dependencies: ["LMDB", "CLMDB", "TestThreads", "lmdb-test-helper"]),
     .testTarget(
       name: "FirebaseFirestoreTests", dependencies: ["FirebaseFirestore", "FirebaseCore"]),
     .testTarget(
       name: "HearthProcessTests",
       dependencies: [
         "Hearth", "HearthEngine", "LMDB", "FirebaseDataConnect", "HearthDataConnect", "Movies",
-        "HearthCLI", "hearth-test-helper",
+        "HearthCLI", "TestThreads", "hearth-test-helper",
         .target(name: "HearthPostgres", condition: .when(traits: ["Postgres"])),
       ]),
     .testTarget(
       name: "HearthTests",
       dependencies: [
         "Hearth", "HearthEngine", "HearthTesting", "FirebaseFirestore", "FirebaseCore",
-        "FirebaseSharedSwift", "CompilerCheck",
+        "FirebaseSharedSwift", "CompilerCheck", "TestThreads",
         .target(name: "HearthMacros", condition: .when(traits: ["Macros"])),
       ],
       resources: [.copy("Resources")]),
@@ -317,7 +320,7 @@ let package = Package(
     .testTarget(
       name: "HearthCLITests",
       dependencies: [
-        "HearthCLI", "Hearth",
+        "HearthCLI", "Hearth", "TestThreads",
         .target(name: "HearthPostgres", condition: .when(traits: ["Postgres"])),
       ]),
   ],

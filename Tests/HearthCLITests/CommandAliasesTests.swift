@@ -1,9 +1,10 @@
 #if Tools
+  import TestThreads
   import Testing
 
   @testable import HearthCLI
 
-  @Suite struct CommandAliasesTests {
+  @Suite(.ownThreads) struct CommandAliasesTests {
     @Test(arguments: [
       ("dataconnect:sdk:generate --watch", "dataconnect sdk generate --watch"),
       ("dataconnect:sdk:generate", "dataconnect sdk generate"),

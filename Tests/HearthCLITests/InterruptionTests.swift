@@ -1,9 +1,10 @@
 #if Tools
   import Foundation
+  import TestThreads
   import Testing
 
   /// A signal ends a command that makes files once these are gone.
-  @Suite(.serialized) struct InterruptionTests {
+  @Suite(.serialized, .ownThreads) struct InterruptionTests {
     let hearth = HearthProcess()
 
     @Test(arguments: [SIGINT, SIGTERM])

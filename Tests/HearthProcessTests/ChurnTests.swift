@@ -1,4 +1,5 @@
 import Foundation
+import TestThreads
 import Testing
 
 @testable import Hearth
@@ -6,7 +7,7 @@ import Testing
 
 /// Large documents that come, grow and go, with readers and listeners. HEARTH_CHURN_SECONDS says for how
 /// long.
-@Suite(.serialized) struct ChurnTests {
+@Suite(.serialized, .ownThreads) struct ChurnTests {
   private static let seconds =
     ProcessInfo.processInfo.environment["HEARTH_CHURN_SECONDS"].flatMap(Int.init) ?? 6
   private static let least = 10

@@ -1,11 +1,12 @@
 import Foundation
+import TestThreads
 import Testing
 
 @testable import Hearth
 @testable import HearthEngine
 
 /// Unique indexes and reference rules with other processes, and with processes that die.
-@Suite struct ConstraintTests {
+@Suite(.ownThreads) struct ConstraintTests {
   private let folder = TemporaryFolder()
 
   @Test func `of 64 tasks in two processes one writes a unique value`() async throws {

@@ -1,11 +1,12 @@
 import Foundation
+import TestThreads
 import Testing
 
 @testable import Hearth
 @testable import HearthEngine
 
 /// `kill -9` at any instant: all or nothing, acknowledged writes present.
-@Suite struct CrashTests {
+@Suite(.ownThreads) struct CrashTests {
   @Test(arguments: [1, 2])
   func `every acknowledged write survives a kill, and no request is half applied`(
     processes: Int

@@ -1,11 +1,12 @@
 import Foundation
+import TestThreads
 import Testing
 
 @testable import Hearth
 @testable import HearthEngine
 
 /// Watches the calls by which LMDB writes and flushes. `CStorageSpy` stands before the C library's.
-@Suite struct DurabilityTests {
+@Suite(.ownThreads) struct DurabilityTests {
   struct Flushes: Equatable {
     var writes: Int
     /// With a flush of the data, begun after the write was handed over and done before it was

@@ -4,10 +4,11 @@
   import Hearth
   import Movies
   import Synchronization
+  import TestThreads
   import Testing
 
   /// The process `hearth dataconnect emulator`, and the generated package Movies as its client.
-  @Suite struct EmulatorProcessTests {
+  @Suite(.ownThreads) struct EmulatorProcessTests {
     private let folder = TemporaryFolder()
 
     private var project: String { folder.path + "/dataconnect" }

@@ -1,4 +1,5 @@
 import Foundation
+import TestThreads
 import Testing
 
 @testable import Hearth
@@ -6,7 +7,7 @@ import Testing
 
 /// Another process listens, is killed at any instant, and goes on by its token: nothing missed, nothing
 /// doubled.
-@Suite struct FollowingTests {
+@Suite(.ownThreads) struct FollowingTests {
   @Test func `who is killed while listening goes on where it was`() async throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = SeededGenerator(seed: seed)

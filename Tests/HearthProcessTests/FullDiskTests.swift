@@ -1,11 +1,12 @@
 import Foundation
 import HearthDataConnect
+import TestThreads
 import Testing
 
 @testable import Hearth
 @testable import HearthEngine
 
-@Suite struct FullDiskTests {
+@Suite(.ownThreads) struct FullDiskTests {
   @Test func `when the file may not grow, writes fail, reads go on, and writes work again later`()
     throws
   {

@@ -1,12 +1,13 @@
 import Foundation
 import Hearth
+import TestThreads
 import Testing
 
 /// Damaged and hostile files through every command, and through open, read, write and listen.
 ///
 /// LMDB maps the file and believes its pages. Whatever is looked at with `pread` ends with an error and never
 /// with a signal: check, repair, export, and everything after an opening with the full validation.
-@Suite(.serialized) struct HostileFileTests {
+@Suite(.ownThreads) struct HostileFileTests {
   /// What the ordinary opening does not notice, and LMDB may not survive: what it would take reading the whole
   /// file to see. Nothing may be added.
   static let knownToEndTheProcess = [
@@ -21,15 +22,15 @@ import Testing
   @Test func `no kind of damage ends a process that validates the pages`() async throws {
     let world = try await HostileWorld()
     let hasCommands = try world.hasCommands()
-    var ends: [String] = []
-    for (number, kind) in world.kinds.enumerated() {
+    let ends = try await world.forEachKind { number, kind in
       let path = try world.file(of: kind)
       let outcome = try world.run("hostile", path, ["validating"])
-      if outcome.isSignal { ends.append("\(kind.name): \(outcome)") }
+      var ends = outcome.isSignal ? ["\(kind.name): \(outcome)"] : []
       for command in world.safeCommands(path) where hasCommands && (isSoak || number % 2 == 0) {
         let outcome = try world.hearth(command)
         if outcome.isSignal { ends.append("\(kind.name), \(command[0]): \(outcome)") }
       }
+      return ends
     }
     print("\(world.kinds.count) kinds, with validation: \(ends.count) signals")
     #expect(ends.isEmpty, "\(ends)")
@@ -40,14 +41,14 @@ import Testing
   {
     let world = try await HostileWorld()
     let commands = try world.hasCommands() ? world.commands : []
-    var ended: Set<String> = []
-    // A quarter of them in an ordinary run.
-    for (number, kind) in world.kinds.enumerated() where isSoak || number % 4 == 0 {
+    let ended = try await world.forEachKind { number, kind in
+      // A quarter of them in an ordinary run.
+      guard isSoak || number % 4 == 0 else { return [] }
       var outcomes = [try world.run("hostile", try world.file(of: kind), [])]
       for command in commands {
         outcomes.append(try world.hearth(command(try world.file(of: kind))))
       }
-      if outcomes.contains(where: \.isSignal) { ended.insert(kind.name) }
+      return outcomes.contains(where: \.isSignal) ? [kind.name] : []
     }
     print("\(world.kinds.count) kinds, ordinary opening: \(ended.sorted()) end the process")
     let unknown = ended.filter { kind in

@@ -1,11 +1,12 @@
 import Foundation
+import TestThreads
 import Testing
 
 @testable import Hearth
 @testable import HearthEngine
 
 /// Indexes that are built while documents change, by processes that die.
-@Suite struct IndexCrashTests {
+@Suite(.ownThreads) struct IndexCrashTests {
   @Test func `building goes on where a killed process stopped, and what is ready is complete`()
     async throws
   {

@@ -1,10 +1,11 @@
 import Foundation
 import Hearth
+import TestThreads
 import Testing
 
 /// Callbacks come back to where they were handed over. Source that compiles has no silent race: the
 /// state below is not locked, and the thread sanitizer watches.
-@Suite struct IsolationTests {
+@Suite(.ownThreads) struct IsolationTests {
   let folder = TemporaryFolder()
 
   @MainActor final class ViewModel {

@@ -1,8 +1,9 @@
 import Foundation
+import TestThreads
 import Testing
 
 /// What very many listeners take, in a process of its own: nothing else is in the figures.
-@Suite(.serialized) struct ListeningTests {
+@Suite(.serialized, .ownThreads) struct ListeningTests {
   private let folder = TemporaryFolder()
 
   @Test(arguments: ["database", "given", "own"])

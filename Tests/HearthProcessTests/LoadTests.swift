@@ -1,11 +1,12 @@
 import Foundation
+import TestThreads
 import Testing
 
 @testable import Hearth
 @testable import HearthEngine
 
 /// Many at once. Worth most under the thread sanitizer.
-@Suite(.serialized) struct LoadTests {
+@Suite(.serialized, .ownThreads) struct LoadTests {
   let folder = TemporaryFolder()
 
   @Test func `very many reading and sixty-four writing tasks lose nothing`() async throws {

@@ -1,11 +1,12 @@
 import Foundation
+import TestThreads
 import Testing
 
 @testable import Hearth
 @testable import HearthEngine
 
 /// Copies onto disks that are full or may not be written.
-@Suite struct MaintenanceOnDisksTests {
+@Suite(.ownThreads) struct MaintenanceOnDisksTests {
   private let folder = TemporaryFolder()
 
   private func filled() async throws -> Firestore {

@@ -1,11 +1,12 @@
 import Foundation
+import TestThreads
 import Testing
 
 @testable import Hearth
 @testable import HearthEngine
 
 /// Maintenance of a file that another process writes to.
-@Suite struct MaintenanceSharingTests {
+@Suite(.ownThreads) struct MaintenanceSharingTests {
   private let folder = TemporaryFolder()
   private var path: String { folder.path + "/shared.hearth" }
 

@@ -1,11 +1,12 @@
 import Foundation
+import TestThreads
 import Testing
 
 @testable import Hearth
 @testable import HearthEngine
 
 /// Databases in memory leave nothing in the temporary directory, however their process ends.
-@Suite struct MemoryFolderTests {
+@Suite(.ownThreads) struct MemoryFolderTests {
   private let folder = TemporaryFolder()
 
   private func helper(_ ending: String = "return") throws -> Helper {

@@ -1,9 +1,10 @@
 import Foundation
 import Hearth
+import TestThreads
 import Testing
 
 /// Graphs of objects, saved by a process that is killed.
-@Suite struct ObjectCrashTests {
+@Suite(.ownThreads) struct ObjectCrashTests {
   private let folder = TemporaryFolder()
 
   @Test func `a graph of objects is saved whole or not at all, and acknowledged ones are there`()

@@ -1,11 +1,12 @@
 import Foundation
 import LMDB
+import TestThreads
 import Testing
 
 @testable import Hearth
 @testable import HearthEngine
 
-@Suite struct OpeningTests {
+@Suite(.ownThreads) struct OpeningTests {
   let folder = TemporaryFolder()
   var path: String { folder.path + "/books.hearth" }
 

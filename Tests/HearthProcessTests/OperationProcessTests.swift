@@ -3,10 +3,11 @@ import Foundation
 import Hearth
 import HearthDataConnect
 import Synchronization
+import TestThreads
 import Testing
 
 /// Typed operations of several processes on one database, and of one that is killed.
-@Suite struct OperationProcessTests {
+@Suite(.ownThreads) struct OperationProcessTests {
   private let folder = TemporaryFolder()
 
   private static let schema = """

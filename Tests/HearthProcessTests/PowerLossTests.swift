@@ -1,4 +1,5 @@
 import Foundation
+import TestThreads
 import Testing
 
 @testable import Hearth
@@ -19,7 +20,7 @@ import Testing
 /// - a sector is written whole or not at all. The file's name is there: its folder was flushed.
 ///
 /// What is left is looked at by `check`, opened, and compared with the acknowledgements before the cut.
-@Suite struct PowerLossTests {
+@Suite(.ownThreads) struct PowerLossTests {
   struct Tape {
     enum Event {
       case write(offset: Int, bytes: Range<Int>, isSynchronous: Bool)

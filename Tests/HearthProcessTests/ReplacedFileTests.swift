@@ -1,12 +1,13 @@
 import Foundation
 import Hearth
+import TestThreads
 import Testing
 
 /// A file that is replaced, overwritten or removed while processes have it open.
 ///
 /// The promise: no write that was handed over after the replacement returned is acknowledged and missing, and
 /// the file that is at the path then is whole.
-@Suite struct ReplacedFileTests {
+@Suite(.ownThreads) struct ReplacedFileTests {
   enum Replacement: String, CaseIterable {
     case move, copyOver, remove, retargetLink, removeLock, removePresence, removeBoth
   }

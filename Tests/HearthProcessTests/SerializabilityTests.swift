@@ -1,4 +1,5 @@
 import Foundation
+import TestThreads
 import Testing
 
 @testable import Hearth
@@ -9,7 +10,7 @@ import Testing
 #endif
 
 /// Transactions of several processes, as if one came after the other.
-@Suite(.serialized) struct SerializabilityTests {
+@Suite(.serialized, .ownThreads) struct SerializabilityTests {
   /// What the processes have in common. A PostgreSQL server is one where `Scripts/postgres` has started
   /// it.
   enum Place: CaseIterable, CustomTestStringConvertible {

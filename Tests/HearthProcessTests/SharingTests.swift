@@ -1,11 +1,12 @@
 import Foundation
+import TestThreads
 import Testing
 
 @testable import Hearth
 @testable import HearthEngine
 
 /// Several processes, one file.
-@Suite(.serialized) struct SharingTests {
+@Suite(.serialized, .ownThreads) struct SharingTests {
   @Test(arguments: [1, 64])
   func `processes that write without pause share the file fairly`(tasks: Int) throws {
     let folder = TemporaryFolder()

@@ -1,8 +1,9 @@
 import Foundation
+import TestThreads
 import Testing
 
 /// The sources keep their order. Each failure says what to move where.
-@Suite struct TidyTests {
+@Suite(.ownThreads) struct TidyTests {
   // MARK: Layers
 
   /// Folders of `Sources/HearthEngine`, lowest layer first.

@@ -1,11 +1,12 @@
 import Foundation
 import Synchronization
+import TestThreads
 import Testing
 
 @testable import LMDB
 
 /// Many threads, and one who wants to be alone.
-struct EnvironmentLockTests {
+@Suite(.ownThreads) struct EnvironmentLockTests {
   @Test func `L-01: a map that fills is grown and the writes repeated`() throws {
     let file = try TestFile()
     let environment = try file.open(mapSizeBytes: 1 << 20)

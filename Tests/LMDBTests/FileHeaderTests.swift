@@ -1,11 +1,12 @@
 import Foundation
 import Glibc
+import TestThreads
 import Testing
 
 @testable import LMDB
 
 /// What is believed of a file before it is mapped.
-struct FileHeaderTests {
+@Suite(.ownThreads) struct FileHeaderTests {
   @Test func `L-25: what is no database is refused as such`() throws {
     let file = try TestFile()
     let contents: [(Data, LMDBError)] = [

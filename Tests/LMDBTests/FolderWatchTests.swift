@@ -1,10 +1,11 @@
 import Foundation
 import Glibc
+import TestThreads
 import Testing
 
 @testable import LMDB
 
-@Suite struct FolderWatchTests {
+@Suite(.ownThreads) struct FolderWatchTests {
   @Test func `a change is seen however soon it comes after a look`() throws {
     let file = try TestFile()
     let name = file.directory + "/name"

@@ -1,10 +1,11 @@
 import Foundation
+import TestThreads
 import Testing
 
 @testable import LMDB
 
 /// What only shows with a second process.
-struct OtherProcessTests {
+@Suite(.ownThreads) struct OtherProcessTests {
   @Test func `L-06: the slot of a killed reader is freed`() throws {
     let file = try TestFile()
     let environment = try file.open { $0.staleReaderInterval = .zero }

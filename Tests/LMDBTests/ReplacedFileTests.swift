@@ -1,11 +1,12 @@
 import Foundation
 import Glibc
+import TestThreads
 import Testing
 
 @testable import LMDB
 
 /// A file and the files beside it that are no longer what they were, or never were what they seem.
-@Suite struct ReplacedFileTests {
+@Suite(.ownThreads) struct ReplacedFileTests {
   private func makeEnvironment(_ file: TestFile) throws -> Environment {
     let environment = try file.open()
     try environment.write { try $0.put(environment.table("t"), "a", "1") }

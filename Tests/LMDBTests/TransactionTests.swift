@@ -1,10 +1,11 @@
 import Foundation
 import Synchronization
+import TestThreads
 import Testing
 
 @testable import LMDB
 
-struct TransactionTests {
+@Suite(.ownThreads) struct TransactionTests {
   @Test func `L-08: reads nest on one thread, beyond the pool too`() throws {
     let file = try TestFile()
     let environment = try file.open { $0.readerPoolLimit = 2 }

@@ -15,7 +15,7 @@ import Dispatch
 /// thread that is done takes the next piece of work, or ends after `idleSeconds`.
 ///
 /// Dispatch's global queues give a process 64 threads: blocks that wait for each other use them up.
-final class BlockingThreads: Sendable {
+package final class BlockingThreads: Sendable {
   package typealias Work = @Sendable () -> Void
 
   package static let shared = BlockingThreads()

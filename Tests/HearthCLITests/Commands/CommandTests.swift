@@ -1,10 +1,11 @@
 #if Tools
   import Foundation
   import Hearth
+  import TestThreads
   import Testing
 
   /// The tool from outside: what people type, and what they see.
-  @Suite struct CommandTests {
+  @Suite(.ownThreads) struct CommandTests {
     let hearth = HearthProcess()
 
     /// As `get --json` prints them.

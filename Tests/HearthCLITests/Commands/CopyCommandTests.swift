@@ -1,5 +1,6 @@
 #if Tools
   import Foundation
+  import TestThreads
   import Testing
 
   #if Postgres
@@ -7,7 +8,7 @@
   #endif
 
   /// `hearth copy`, and databases on servers, run from outside.
-  @Suite(.timeLimit(.minutes(20))) struct CopyCommandTests {
+  @Suite(.ownThreads, .timeLimit(.minutes(20))) struct CopyCommandTests {
     let hearth = HearthProcess()
 
     private func fill(_ database: String, _ count: Int) throws {

@@ -1,9 +1,10 @@
 #if Tools
   import Foundation
+  import TestThreads
   import Testing
 
   /// `hearth dataconnect` from outside: arguments, output, status.
-  @Suite struct DataConnectCommandTests {
+  @Suite(.ownThreads) struct DataConnectCommandTests {
     let hearth = HearthProcess()
 
     private func write(_ text: String, to file: String) throws {

@@ -1,9 +1,10 @@
 #if Tools
   import Foundation
+  import TestThreads
   import Testing
 
   /// `hearth dataconnect emulator` from outside: its output, its files, its end.
-  @Suite struct DataConnectEmulatorCommandTests {
+  @Suite(.ownThreads) struct DataConnectEmulatorCommandTests {
     let hearth = HearthProcess()
 
     private func write(_ text: String, to file: String) throws {

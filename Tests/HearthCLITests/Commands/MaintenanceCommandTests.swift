@@ -1,9 +1,10 @@
 #if Tools
   import Foundation
+  import TestThreads
   import Testing
 
   /// Maintenance commands, run from outside.
-  @Suite struct MaintenanceCommandTests {
+  @Suite(.ownThreads) struct MaintenanceCommandTests {
     let hearth = HearthProcess()
 
     private func fill() throws {

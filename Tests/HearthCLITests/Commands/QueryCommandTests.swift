@@ -1,8 +1,9 @@
 #if Tools
   import Foundation
+  import TestThreads
   import Testing
 
-  @Suite struct QueryCommandTests {
+  @Suite(.ownThreads) struct QueryCommandTests {
     private let hearth = HearthProcess()
 
     init() throws {

@@ -1,9 +1,10 @@
 #if Tools
   import Foundation
+  import TestThreads
   import Testing
 
   /// What `hearth` reads from standard input, and what becomes of output that cannot be written.
-  @Suite struct StreamTests {
+  @Suite(.ownThreads) struct StreamTests {
     let hearth = HearthProcess()
 
     private func fill() throws {

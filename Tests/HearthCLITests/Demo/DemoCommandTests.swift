@@ -1,8 +1,9 @@
 #if Tools
   import Foundation
+  import TestThreads
   import Testing
 
-  @Suite struct DemoCommandTests {
+  @Suite(.ownThreads) struct DemoCommandTests {
     let hearth = HearthProcess()
 
     /// Two packages as the index has them, and a stanza that is none.

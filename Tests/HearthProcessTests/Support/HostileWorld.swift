@@ -1,12 +1,13 @@
 import Foundation
 import Hearth
+import Synchronization
 import Testing
 
 /// A whole file, and every way of damaging it that comes to mind.
-final class HostileWorld {
-  struct Kind {
+final class HostileWorld: Sendable {
+  struct Kind: Sendable {
     let name: String
-    let damage: (inout [UInt8], Layout) -> Void
+    let damage: @Sendable (inout [UInt8], Layout) -> Void
   }
 
   struct Outcome: CustomStringConvertible {
@@ -19,7 +20,7 @@ final class HostileWorld {
   private let folder = TemporaryFolder()
   private let whole: [UInt8]
   private let layout: Layout
-  private var count = 0
+  private let count = Mutex(0)
 
   init() async throws {
     let path = folder.path + "/whole.hearth"
@@ -43,10 +44,32 @@ final class HostileWorld {
     layout = try Layout(whole)
   }
 
+  private func nextPath() -> String {
+    let number = count.withLock { count in
+      count += 1
+      return count
+    }
+    return folder.path + "/\(number)"
+  }
+
+  /// What `body` returns for each kind and its number. Several run at once: each process waits for the disk.
+  func forEachKind(
+    _ body: @escaping @Sendable (Int, Kind) throws -> [String]
+  ) async throws -> [String] {
+    let lanes = 3
+    return try await withThrowingTaskGroup(of: [String].self) { group in
+      for lane in 0..<lanes {
+        group.addTask {
+          try self.kinds.enumerated().filter { $0.offset % lanes == lane }.flatMap(body)
+        }
+      }
+      return try await group.reduce(into: []) { $0 += $1 }
+    }
+  }
+
   /// A damaged copy, alone in its folder.
   func file(of kind: Kind) throws -> String {
-    count += 1
-    let place = folder.path + "/\(count)"
+    let place = nextPath()
     try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
     var bytes = whole
     kind.damage(&bytes, layout)
@@ -69,7 +92,7 @@ final class HostileWorld {
     ]
   }
 
-  var commands: [(String) -> [String]] {
+  var commands: [@Sendable (String) -> [String]] {
     [
       { ["get", $0, "books/0"] }, { ["list", $0, "books"] },
       { ["query", $0, "books where n > 100 order by n limit 5"] },
@@ -95,7 +118,7 @@ final class HostileWorld {
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.merging(
       ["SWIFT_BACKTRACE": "enable=no"]) { $1 }
-    let output = folder.path + "/output"
+    let output = nextPath()
     try Data().write(to: URL(fileURLWithPath: output))
     let handle = try #require(FileHandle(forWritingAtPath: output))
     (process.standardOutput, process.standardError) = (handle, handle)
@@ -112,12 +135,16 @@ final class HostileWorld {
 
   // MARK: Kinds
 
-  lazy var kinds: [Kind] = {
-    func kind(_ name: String, _ damage: @escaping (inout [UInt8], Layout) -> Void) -> Kind {
+  private typealias Place = @Sendable (Layout) -> Int
+
+  let kinds: [Kind] = {
+    func kind(
+      _ name: String, _ damage: @escaping @Sendable (inout [UInt8], Layout) -> Void
+    ) -> Kind {
       Kind(name: name, damage: damage)
     }
     func numbers(
-      _ name: String, _ count: Int, _ values: [UInt64], _ place: @escaping (Layout) -> Int
+      _ name: String, _ count: Int, _ values: [UInt64], _ place: @escaping Place
     ) -> [Kind] {
       values.map { value in
         kind("\(name) \(value)") { bytes, layout in bytes.put(value, at: place(layout), count) }
@@ -185,22 +212,18 @@ final class HostileWorld {
     kinds += numbers("main root", 8, [0, 1, 2, far, UInt64.max]) { $0.header + 128 }
     kinds += numbers("last page", 8, [0, 1, 5, far, UInt64.max]) { $0.header + 136 }
     kinds += numbers("commit", 8, [0, 1, UInt64.max]) { $0.header + 144 }
-    for (name, record) in [
-      ("documents", { (layout: Layout) in layout.tables["documents"] ?? 0 }),
-      ("entries", { layout in layout.tables["entries"] ?? 0 }),
-      ("meta", { layout in layout.tables["meta"] ?? 0 }),
-      ("changes", { layout in layout.tables["changes"] ?? 0 }),
-    ] {
+    for name in ["documents", "entries", "meta", "changes"] {
+      let record: Place = { $0.tables[name] ?? 0 }
       kinds += numbers("\(name): flags", 2, [4, 0xFFFF]) { record($0) + 4 }
       kinds += numbers("\(name): depth", 2, [0, 1, 3, 33, 0xFFFF]) { record($0) + 6 }
       kinds += numbers("\(name): root", 8, [0, 1, 3, far, UInt64.max]) { record($0) + 40 }
       kinds += numbers("\(name): entries", 8, [0, UInt64.max]) { record($0) + 32 }
     }
-    for (name, page) in [
-      ("main", { (layout: Layout) in layout.main }), ("branch", { layout in layout.branch }),
-      ("leaf", { layout in layout.leaf }), ("free list", { layout in layout.free }),
-      ("last leaf", { layout in layout.lastLeaf }),
-    ] {
+    let pages: [(String, Place)] = [
+      ("main", { $0.main }), ("branch", { $0.branch }), ("leaf", { $0.leaf }),
+      ("free list", { $0.free }), ("last leaf", { $0.lastLeaf }),
+    ]
+    for (name, page) in pages {
       kinds += numbers("\(name): number", 8, [0, 1, UInt64.max]) { page($0) }
       kinds += numbers("\(name): flags", 2, [0, 1, 2, 4, 0x20, 0xFFFF]) { page($0) + 10 }
       kinds += numbers("\(name): lower", 2, [0, 16, 18, 17, 4096, 0xFFFF]) { page($0) + 12 }
@@ -240,7 +263,7 @@ extension [UInt8] {
 }
 
 /// Where in a whole file the things are that can be damaged.
-struct Layout {
+struct Layout: Sendable {
   private let bytes: [UInt8]
   private(set) var header = 0
   private(set) var main = 0

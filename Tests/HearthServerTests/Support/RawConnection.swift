@@ -6,10 +6,10 @@
   /// A client that sends bytes as they are.
   enum RawConnection {
     /// Sends the parts, with a pause between two, and returns all that the server sends until it
-    /// closes the connection, or until this time has passed.
+    /// closes the connection, until what has come is enough, or until this time has passed.
     static func send(
       _ parts: [[UInt8]], pause: Duration = .milliseconds(20), for time: Duration = .seconds(20),
-      port: Int
+      until isEnough: ([UInt8]) -> Bool = { _ in false }, port: Int
     ) async throws -> [UInt8] {
       let connection = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
         .connect(host: "127.0.0.1", port: port) { channel in
@@ -22,14 +22,20 @@
         try await connection.channel.close()
       }
       defer { closing.cancel() }
+      // On the event loop, which is in time though the threads for tests are busy.
+      let channel = connection.channel
+      for (index, part) in parts.enumerated() {
+        channel.eventLoop.scheduleTask(in: TimeAmount(pause * index)) {
+          channel.writeAndFlush(ByteBuffer(bytes: part), promise: nil)
+        }
+      }
       var received: [UInt8] = []
       do {
-        try await connection.executeThenClose { inbound, outbound in
-          for (index, part) in parts.enumerated() {
-            if index > 0 { try await Task.sleep(for: pause) }
-            try await outbound.write(ByteBuffer(bytes: part))
+        try await connection.executeThenClose { inbound, _ in
+          for try await part in inbound {
+            received += part.readableBytesView
+            if isEnough(received) { return }
           }
-          for try await part in inbound { received += part.readableBytesView }
         }
       } catch is CancellationError {
         throw CancellationError()

@@ -2,6 +2,7 @@ import FirebaseCore
 import FirebaseFirestore
 import FirebaseSharedSwift
 import Foundation
+import TestThreads
 import Testing
 
 import class FirebaseCore.FirebaseApp
@@ -9,7 +10,7 @@ import class FirebaseCore.Timestamp
 import class FirebaseFirestore.GeoPoint
 
 /// What apps import, all in one file, without looking inside.
-struct DropInTests {
+@Suite(.ownThreads) struct DropInTests {
   @Test func `an app's imports find the same types`() {
     let timestamp: FirebaseCore.Timestamp = Timestamp(seconds: 1, nanoseconds: 2)
     #expect(type(of: timestamp) == FirebaseFirestore.Timestamp.self)

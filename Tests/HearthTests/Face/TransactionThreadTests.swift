@@ -1,11 +1,12 @@
 import Foundation
+import TestThreads
 import Testing
 
 @testable import Hearth
 @testable import HearthEngine
 
 /// Blocks of transactions run on threads of their own.
-@Suite struct TransactionThreadTests {
+@Suite(.ownThreads) struct TransactionThreadTests {
   private let folder = TemporaryFolder()
 
   private func open(_ name: String = "a") throws -> Firestore {

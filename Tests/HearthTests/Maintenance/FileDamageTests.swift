@@ -1,13 +1,14 @@
 import Foundation
 import Glibc
 import LMDB
+import TestThreads
 import Testing
 
 @testable import Hearth
 @testable import HearthEngine
 
 /// Files with flipped bits and cut ends, judged by the check before anything opens them.
-@Suite(.serialized) struct FileDamageTests {
+@Suite(.serialized, .ownThreads) struct FileDamageTests {
   let folder = TemporaryFolder()
   var path: String { folder.path + "/damaged.hearth" }
 

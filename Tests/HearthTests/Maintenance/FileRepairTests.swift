@@ -1,12 +1,13 @@
 import Foundation
 import Glibc
 import LMDB
+import TestThreads
 import Testing
 
 @testable import Hearth
 @testable import HearthEngine
 
-@Suite struct FileRepairTests {
+@Suite(.ownThreads) struct FileRepairTests {
   let folder = TemporaryFolder()
 
   private func documents(_ path: String) throws -> [String: UInt64] {

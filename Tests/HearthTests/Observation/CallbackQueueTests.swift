@@ -1,11 +1,12 @@
 import Dispatch
 import Foundation
+import TestThreads
 import Testing
 
 @testable import Hearth
 @testable import HearthEngine
 
-@Suite struct CallbackQueueTests {
+@Suite(.ownThreads) struct CallbackQueueTests {
   private func listener(on queue: DispatchQueue, _ told: @escaping @Sendable () -> Void) -> Listener
   {
     Listener(.queue(.of(queue))) { _ in told() }

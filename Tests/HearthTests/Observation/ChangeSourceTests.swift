@@ -1,11 +1,12 @@
 import Dispatch
 import Foundation
+import TestThreads
 import Testing
 
 @testable import HearthEngine
 
 /// Promises to listeners that hold however late a source answers, and if it fails.
-@Suite(.timeLimit(patience)) struct ChangeSourceTests {
+@Suite(.ownThreads, .timeLimit(patience)) struct ChangeSourceTests {
   private let books = ResourcePath(["books"])
   private let dune = ResourcePath(["books", "dune"])
 

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Glibc
+import TestThreads
 import Testing
 
 @testable import Hearth
@@ -8,7 +9,7 @@ import Testing
 @testable import LMDB
 
 /// What the kernel tells of commits, without the timer that would hide what it did not tell.
-@Suite struct CommitWatcherTests {
+@Suite(.ownThreads) struct CommitWatcherTests {
   /// Stands for another process.
   private func listener(beside store: Store) throws -> PresenceFile {
     let presenceFile = try PresenceFile.enter(

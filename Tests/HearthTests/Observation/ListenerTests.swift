@@ -1,4 +1,5 @@
 import Foundation
+import TestThreads
 import Testing
 
 @testable import Hearth
@@ -99,7 +100,7 @@ extension ListenerRegistry {
   }
 }
 
-@Suite struct ListenerTests {
+@Suite(.ownThreads) struct ListenerTests {
   private func commit(_ fixture: StoreFixture, _ mutations: Mutation...) throws {
     for outcome in fixture.commitTogether([mutations]) { _ = try outcome.get() }
   }

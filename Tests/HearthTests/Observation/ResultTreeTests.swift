@@ -1,9 +1,10 @@
+import TestThreads
 import Testing
 
 @testable import Hearth
 @testable import HearthEngine
 
-@Suite struct ResultTreeTests {
+@Suite(.ownThreads) struct ResultTreeTests {
   private func row(_ number: Int, version: Int64 = 0) -> ResultRow {
     ResultRow(
       key: [UInt8(number >> 8), UInt8(number & 0xFF)],

@@ -1,4 +1,5 @@
 import Foundation
+import TestThreads
 import Testing
 
 @testable import Hearth
@@ -9,7 +10,7 @@ import Testing
 /// Random worlds, queries and commits; listeners that are slow, come late, go, and go on by a token after
 /// the file was closed and opened again. Tiny thresholds, so that limits run out of spare results
 /// and bursts are merged.
-@Suite struct ViewAgreementTests {
+@Suite(.ownThreads) struct ViewAgreementTests {
   static let scenarios = Soak.isOn ? 10_000 : 120
   static let lanes: UInt64 = 4
 

@@ -1,9 +1,10 @@
 import Foundation
+import TestThreads
 import Testing
 
 @testable import HearthEngine
 
-@Suite struct RegularExpressionTests {
+@Suite(.ownThreads) struct RegularExpressionTests {
   private static func isFound(_ expression: RegularExpression, in text: String) -> Bool {
     var text = text
     return text.withUTF8 { expression.isFound(in: UnsafeRawBufferPointer($0)) }

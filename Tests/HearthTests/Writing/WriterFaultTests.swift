@@ -1,5 +1,6 @@
 import Foundation
 import LMDB
+import TestThreads
 import Testing
 
 @testable import Hearth
@@ -40,7 +41,7 @@ private final class RunCount: Sendable {
   func add() { count.withLock { $0 += 1 } }
 }
 
-@Suite struct WriterFaultTests {
+@Suite(.ownThreads) struct WriterFaultTests {
   /// Groups that make, change, delete and make again, in two collections, by every kind of write.
   private func groups(_ fixture: StoreFixture) throws -> [[[Mutation]]] {
     [
