@@ -5,6 +5,11 @@
 ///     *.gql of a   │                     │
 ///     connector  ──┘                     └─ as JSON in the package ─▶ runtime
 ///
+/// Its JSON is what a package passes to `DataConnect`. A program that compiles by itself makes it:
+///
+///     let json = String(decoding: try JSONEncoder().encode(connector), as: UTF8.self)
+///     let movies = DataConnect(connectorConfig: config, compiled: json, firestore: db)
+///
 /// The compiler has resolved all names and checked all types. Decoding checks nothing: a runtime
 /// checks again what it relies on, because the JSON may come from another tool.
 public struct CompiledConnector: Codable, Hashable, Sendable {

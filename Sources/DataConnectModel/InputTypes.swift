@@ -211,7 +211,9 @@ extension ValueType {
     }
   }
 
-  /// Whether a column `f` of the type has a field `f_update` in data. Lists of all types have one.
+  /// Whether a column `f` with one value of the type has a field `f_update` in data. True for `Int`,
+  /// `Int64`, `Float`, `Date` and `Timestamp`, which can be increased. A column with a list has one
+  /// whatever the type of its elements is.
   public var hasUpdates: Bool {
     switch self {
     case .int, .int64, .float, .date, .timestamp: true

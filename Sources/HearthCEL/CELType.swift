@@ -173,7 +173,8 @@ public struct CELScope: Sendable, Hashable {
   public var variables: [String: CELType]
   /// The paths that read null from a null value. See ``CELEnvironment/nullMembers``.
   ///
-  /// The checker gives the members of such a path a nullable type.
+  /// The checker gives the members of such a path a nullable type: with `auth` among them, and a
+  /// `uid` that is a string, `auth.uid` is `.nullable(.string)`.
   public var nullMembers: Set<String>
   /// Whether the environments have a matcher for `matches`. If not, the checker refuses it. True by
   /// default.

@@ -26,7 +26,9 @@
       /// The certificate and key for TLS. Default: nil, without TLS.
       public var tls: TLS?
       /// The keys that give access to everything. A client sends one as its bearer token. If there
-      /// are any, calls without one are refused. Default: none.
+      /// are any, calls without one fail with `unauthenticated`, over REST with status 401. A key has
+      /// at least 16 bytes: creating a server with a shorter one throws `invalidArgument`. Default:
+      /// none.
       public var serviceKeys: [String] = []
       /// The accounts whose clients sign tokens, which give access to everything, as `serviceKeys`
       /// do. Default: none.
@@ -39,7 +41,9 @@
       /// nil, the default, a file that has none gets one hour and at most 1 GiB.
       public var retention: ChangeLogRetention?
       /// The content of a `firestore.indexes.json`: replaces the declared indexes of each database
-      /// that is written. Default: nil, which leaves them.
+      /// when the server opens it, unless it `isReadOnly`. They are built in the background. Creating a
+      /// server with a text that is no JSON object throws `invalidArgument`. Default: nil, which leaves
+      /// them.
       public var indexes: String?
       /// Refuses a query that needs an index in Cloud Firestore and has none here, with
       /// `failedPrecondition` and the entry for `firestore.indexes.json`. For development: each query
@@ -79,7 +83,8 @@
       /// How often the files are read again. Default: ten minutes.
       public var refreshInterval = Duration.seconds(600)
 
-      /// Creates a description of files, which are read when the server is created.
+      /// Creates a description of files, which are read when the server is created: this then throws
+      /// `invalidArgument` if they are missing, or are not a certificate and its key.
       public init(certificatePath: String, keyPath: String) {
         self.certificatePath = certificatePath
         self.keyPath = keyPath

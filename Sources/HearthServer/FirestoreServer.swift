@@ -13,6 +13,17 @@
   ///     let server = try FirestoreServer(at: "data")
   ///     try await server.run()
   ///
+  /// In a process that does more, it runs in a task:
+  ///
+  ///     var options = FirestoreServer.Options()
+  ///     options.port = 0  // any free one
+  ///     let server = try FirestoreServer(at: "data", options)
+  ///     let serving = Task { try await server.run() }
+  ///     print("Clients find it at 127.0.0.1:\(try await server.port)")
+  ///     // …
+  ///     server.shutDown()
+  ///     try await serving.value
+  ///
   /// Speaks `google.firestore.v1` over gRPC and, on the same port, REST over HTTP/1 and HTTP/2.
   /// Without TLS it listens on loopback only; clients find it by the environment variable
   /// `FIRESTORE_EMULATOR_HOST`. Also answers `grpc.health.v1` and `GET /health`. Other processes may
@@ -54,8 +65,9 @@
     /// the trait `Postgres`, a URL that begins with `postgresql://` is a database on a server, also
     /// the default one of every project; any number of servers may serve it.
     ///
-    /// Throws `invalidArgument` for options that would let in anybody, `notFound` if there is no
-    /// file, and the errors of opening one.
+    /// Throws `invalidArgument` for options that contradict each other or would let in anybody, and for
+    /// certificates that cannot be read; `notFound` for a file that does not exist, unless
+    /// `createsDatabases`; and the errors of `Firestore.open(at:settings:)` for a file that does.
     public convenience init(at path: String, _ options: Options = Options()) throws {
       let logger = Logger(label: "hearth.server")
       var settings = EmbeddedBackend.Settings()
@@ -169,7 +181,8 @@
     }
 
     /// Serves until `shutDown` is called or the task is cancelled. Then closes the databases: every
-    /// acknowledged write is durable.
+    /// acknowledged write is durable. Throws an error of the transport, for example if the address is in
+    /// use. A server runs once.
     public func run() async throws {
       defer { catalog.close() }
       // Not cancelled with the caller: calls that run may end.
@@ -227,7 +240,8 @@
     }
 
     /// Accepts no more calls, ends listeners and write streams with a status, and lets other calls end
-    /// for up to ten seconds.
+    /// for up to ten seconds. Returns at once; `run` returns when they have ended. Further calls have no
+    /// effect.
     public func shutDown() {
       health.shutDown()
       streams.close()

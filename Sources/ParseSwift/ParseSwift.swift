@@ -18,12 +18,11 @@ public enum ParseSwift {
   ///     ParseSwift.initialize(try Firestore.open(at: "library.hearth"))
   public static func initialize(_ firestore: Firestore) { main.withLock { $0 = firestore } }
 
-  /// Opens the database in a file, and makes it the process's own. Creates the file if it does not
-  /// exist.
+  /// Opens the database in a file, and makes it the process's own. Creates the file, and its folder,
+  /// if they do not exist.
   ///
   /// Throws `ParseError`: `.internalServer` if the file is no database, is damaged, or cannot be
-  /// accessed, `.operationForbidden` if it is open in a way that excludes this process,
-  /// `.objectNotFound` if its folder does not exist.
+  /// accessed, `.operationForbidden` if it is open in a way that excludes this process.
   public static func initialize(at path: String) throws {
     try reporting { initialize(try Firestore.open(at: path)) }
   }

@@ -33,8 +33,7 @@ public protocol OperationRef: Sendable {
   /// The type of the result, a generated `Data` structure.
   associatedtype ResultData: Decodable & Sendable
 
-  /// Runs the operation. Throws `DataConnectError`; a query also throws the database's error if its
-  /// cache cannot be opened or read.
+  /// Runs the operation. Throws `DataConnectError`.
   func execute() async throws -> OperationResult<ResultData>
 }
 
@@ -48,8 +47,8 @@ public protocol QueryRef: OperationRef {
   ///
   /// Throws `DataConnectOperationError` if the query fails, `DataConnectCodecError` for variables
   /// or a result of another form, `DataConnectInitError` for a damaged connector,
-  /// `DataConnectInternalError` if the connector's indexes cannot be declared or the emulator
-  /// fails, and the database's error if the cache cannot be opened or read.
+  /// and `DataConnectInternalError` if the connector's indexes cannot be declared or the emulator
+  /// fails. A cache that fails is logged, and has no result.
   func execute(fetchPolicy: QueryFetchPolicy) async throws -> OperationResult<ResultData>
 }
 

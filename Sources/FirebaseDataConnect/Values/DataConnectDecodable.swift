@@ -230,7 +230,8 @@ public enum SearchQueryFormat: String, Codable, Sendable, Hashable, CaseIterable
   case PLAIN
   /// Rows with the words one after another.
   case PHRASE
-  /// Words with `&`, `|` and `!`. Not implemented: the query fails.
+  /// An expression of words with `&`, `|`, `!`, parentheses, `'a phrase'`, `begin:*`, and `<->` between
+  /// words one after another. Operations throw `DataConnectOperationError` for a text that is none.
   case ADVANCED
 }
 

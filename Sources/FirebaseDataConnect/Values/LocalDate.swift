@@ -14,10 +14,10 @@ public struct LocalDate: Hashable, Sendable, Comparable, CustomStringConvertible
 
   /// Creates a day. Throws `DataConnectCodecError` with `.invalidLocalDateFormat` if it does not
   /// exist, or if the year is not in 1 … 9999.
-  public init(year: Int, month: Int, day: Int) throws(DataConnectCodecError) {
+  public init(year: Int, month: Int, day: Int) throws {
     guard (1...9999).contains(year), (1...12).contains(month),
       (1...Self.days(in: month, of: year)).contains(day)
-    else { throw .invalidDate("\(year)-\(month)-\(day)") }
+    else { throw DataConnectCodecError.invalidDate("\(year)-\(month)-\(day)") }
     self.year = year
     self.month = month
     self.day = day
@@ -25,24 +25,24 @@ public struct LocalDate: Hashable, Sendable, Comparable, CustomStringConvertible
 
   /// Parses a text such as `2026-02-28`. Ignores everything from a `T` on. Throws as
   /// `init(year:month:day:)`, and for a text of another form.
-  public init(localDateString text: String) throws(DataConnectCodecError) {
+  public init(localDateString text: String) throws {
     let date = text.prefix { $0 != "T" }
     let parts = date.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 3, parts.map(\.utf8.count) == [4, 2, 2],
       parts.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }),
       let year = Int(parts[0]), let month = Int(parts[1]), let day = Int(parts[2])
-    else { throw .invalidDate(text) }
+    else { throw DataConnectCodecError.invalidDate(text) }
     try self.init(year: year, month: month, day: day)
   }
 
   /// The day of a point in time, in a zone. Throws as `init(year:month:day:)` outside of the years
   /// 1 … 9999.
-  public init(date: Date, timeZone: TimeZone = .current) throws(DataConnectCodecError) {
+  public init(date: Date, timeZone: TimeZone = .current) throws {
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = timeZone
     let parts = calendar.dateComponents([.era, .year, .month, .day], from: date)
     guard parts.era == 1, let year = parts.year, let month = parts.month, let day = parts.day else {
-      throw .invalidDate("\(date)")
+      throw DataConnectCodecError.invalidDate("\(date)")
     }
     try self.init(year: year, month: month, day: day)
   }
@@ -88,8 +88,10 @@ public struct LocalDate: Hashable, Sendable, Comparable, CustomStringConvertible
   }
 
   /// Throws as `init(year:month:day:)`.
-  init(daysSince1970 days: Int) throws(DataConnectCodecError) {
-    guard (-719_162...2_932_896).contains(days) else { throw .invalidDate("day \(days)") }
+  init(daysSince1970 days: Int) throws {
+    guard (-719_162...2_932_896).contains(days) else {
+      throw DataConnectCodecError.invalidDate("day \(days)")
+    }
     let shifted = days + 719_468
     let era = shifted / 146_097
     let dayOfEra = shifted - era * 146_097

@@ -24,10 +24,10 @@ public final class FirebaseApp: NSObject, Sendable {
   private static let defaultName = "__FIRAPP_DEFAULT"
   static let unconfigured = FirebaseApp(name: defaultName, options: FirebaseOptions())
 
-  /// Creates the default app.
+  /// Creates the default app, `__FIRAPP_DEFAULT`, with default options. See `configure(options:)`.
   public class func configure() { configure(options: FirebaseOptions()) }
 
-  /// Creates the default app with options.
+  /// Creates the default app, `__FIRAPP_DEFAULT`, with options. If it exists, it stays unchanged.
   public class func configure(options: FirebaseOptions) {
     configure(name: defaultName, options: options)
   }

@@ -59,7 +59,7 @@ public struct FirestoreIndexes: Sendable {
   ///
   /// A field override declares the indexes that it lists, and prevents all others on the field from
   /// being learned. Vector indexes, text indexes and TTL settings are kept and returned by
-  /// `configuration()`, but have no effect. Throws `invalidArgument` with the position of the
+  /// `configurationJSON()`, but have no effect. Throws `invalidArgument` with the position of the
   /// error.
   public func setConfigurationJSON(_ json: String) async throws {
     try await reporting { try await firestore.file().declare(onlyThoseIn: json) }

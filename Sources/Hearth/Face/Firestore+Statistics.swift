@@ -5,7 +5,8 @@ extension Firestore {
   ///     print(statistics.documents, "documents in", statistics.fileBytes, "bytes")
   ///
   /// Describes one consistent state, including every write whose call has returned before. Throws
-  /// the errors of a read.
+  /// the errors of a read: `failedPrecondition` after `terminate()`, `dataLoss` if a page is damaged,
+  /// `unavailable` if the file cannot be read.
   public func statistics() async throws -> Statistics {
     try await reporting {
       try await file().statistics()

@@ -369,12 +369,14 @@ public final class Firestore: NSObject, @unchecked Sendable {
 
   // MARK: References
 
-  /// The collection at a path with an odd number of segments: `books`, `books/dune/reviews`.
+  /// The collection at a path with an odd number of segments: `books`, `books/dune/reviews`. An
+  /// invalid path is reported by the first operation that uses the reference, as `invalidArgument`.
   public func collection(_ path: String) -> CollectionReference {
     CollectionReference(self, checking: path)
   }
 
-  /// The document at a path with an even number of segments: `books/dune`.
+  /// The document at a path with an even number of segments: `books/dune`. An invalid path is reported
+  /// by the first operation that uses the reference, as `invalidArgument`.
   public func document(_ path: String) -> DocumentReference {
     DocumentReference(self, checking: path)
   }
@@ -473,19 +475,8 @@ public final class Firestore: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Completes pending operations, ends the listeners, and closes the file. Idempotent.
-  ///
-  /// Afterwards only `clearPersistence` may be called; `Firestore.firestore()` returns a new
-  /// instance.
-  ///
-  /// Calls no listener, not even with an error. Open sequences (`snapshots`) end without an error.
-  /// A listener that is added afterwards is called once, with `failedPrecondition`; a sequence
-  /// throws it.
-  ///
-  /// Waits for what has begun: writes, write closures, transactions with all their attempts, the queues
-  /// of bulk writers, recursive deletes, and reads that have the file open. Does not wait for the first
-  /// results of listeners. Logs what keeps the writer busy for more than one second, and a transaction's
-  /// block that has not returned after ten seconds.
+  /// Same as ``terminate()``; calls `completion` afterwards, with nil, also if the database was
+  /// terminated before.
   public func terminate(
     isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
   ) {

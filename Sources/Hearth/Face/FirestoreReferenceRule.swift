@@ -8,6 +8,10 @@
 /// The field has a `DocumentReference`, or an array of them. A rule is for all collections with the
 /// id, and for references to documents in collections with the id `target`; other values in the
 /// field are ignored. A field has at most one rule.
+///
+/// A rule is invalid if the id of a collection is empty, contains `/`, or is reserved (`__…__`), if the
+/// field is empty or has an empty component, and if it is the document's id. The operation that
+/// declares it throws `invalidArgument`.
 public struct FirestoreReferenceRule: Hashable, Sendable, CustomStringConvertible {
   /// The effect of a deletion on the documents that refer to the deleted document.
   public enum Action: Hashable, Sendable {
@@ -28,13 +32,13 @@ public struct FirestoreReferenceRule: Hashable, Sendable, CustomStringConvertibl
   public var action: Action
   let field: FirestoreIndex.Field
 
-  /// A rule for a field with one reference. Names are written as in queries: `address.city`. An
-  /// invalid rule is reported by the operation that uses it, as `invalidArgument`.
+  /// A rule for a field with one reference. Names are written as in queries: `address.city`. Whether
+  /// the rule is valid is checked when it is declared.
   public init(_ collectionID: String, field: String, to target: String, onDelete action: Action) {
     self.init(collectionID, .ascending(field), target, action)
   }
 
-  /// A rule for a field with one reference.
+  /// A rule for a field with one reference. Whether it is valid is checked when it is declared.
   public init(
     _ collectionID: String, field: FieldPath, to target: String, onDelete action: Action
   ) {
@@ -78,7 +82,8 @@ public struct FirestoreReferenceRule: Hashable, Sendable, CustomStringConvertibl
     return definition
   }
 
-  /// `all books: author ↑ → authors, on delete restrict`
+  /// `all books: author ↑ → authors, on delete restrict`: "all" because a rule is for all collections
+  /// with the id. Of an invalid rule: what is wrong with it.
   public var description: String {
     do throws(Status) { return try definition().description } catch { return error.message }
   }

@@ -25,7 +25,8 @@ public final class PersistentCacheIndexManager: NSObject {
   /// Creates no further index automatically. Existing indexes stay.
   public func disableIndexAutoCreation() { ask(.disableAutoCreation) }
 
-  /// Drops the indexes that were created automatically. Declared indexes stay.
+  /// Drops the indexes that were created automatically. Declared indexes stay. Returns before they
+  /// are dropped.
   public func deleteAllIndexes() { ask(.deleteAll) }
 
   private func ask(_ command: Command) {

@@ -4,7 +4,9 @@
 
   /// Generates the packages of the projects in a folder.
   public struct SDKGeneration: Sendable {
-    /// The folder that `--config` gives. Nil: the nearest project upwards.
+    /// A folder with `dataconnect.yaml`, or with projects below it, as the option `--config` of the
+    /// command line gives it. Relative to `workingDirectory`, or absolute. Nil: the nearest project
+    /// upwards.
     public var folder: String?
     /// Only this connector. Nil: all.
     public var connectorID: String?
@@ -35,7 +37,7 @@
 
     /// The findings of a run, and its packages.
     public struct Report: Hashable, Sendable {
-      /// Of the YAML files and of the sources.
+      /// Of the YAML files and of the sources. A folder without a project is an error among them.
       public internal(set) var diagnostics: [Diagnostic] = []
       /// Of connectors without errors.
       public internal(set) var packages: [Package] = []

@@ -4,9 +4,12 @@
   /// Sets up the generation of packages for the apps of a folder: adds `swiftSdk` blocks to the
   /// connectors that have none.
   public struct SDKInitialization: Sendable {
-    /// The folder that `--config` gives. Nil: the nearest project upwards.
+    /// A folder with `dataconnect.yaml`, or with projects below it, as the option `--config` of the
+    /// command line gives it. Relative to `workingDirectory`, or absolute. Nil: the nearest project
+    /// upwards.
     public var folder: String?
-    /// The app's folder. Nil: all Swift packages in the working directory and below it.
+    /// The app's folder, relative to `workingDirectory` or absolute. Nil: all Swift packages in the
+    /// working directory and below it.
     public var appFolder: String?
     /// Nil: `DataConnectGenerated`, and with several connectors the connector's name before it.
     public var packageName: String?
@@ -27,15 +30,18 @@
     /// The `connector.yaml` files that a run changed, and the lines that the manifests of the apps need
     /// next.
     public struct Report: Hashable, Sendable {
-      /// The `connector.yaml` files that were changed, as they are written from the working directory.
+      /// The `connector.yaml` files that were changed, relative to the working directory:
+      /// `dataconnect/movies/connector.yaml`.
       public internal(set) var changed: [String] = []
-      /// The lines for the manifests of the apps.
+      /// The lines for the manifests of the apps: for each `swiftSdk` of each connector, also for those
+      /// that were there before, one for the app whose folder contains the package, or one for each app
+      /// if none does.
       public internal(set) var dependencies: [Dependency] = []
     }
 
     /// A package that an app can depend on.
     public struct Dependency: Hashable, Sendable {
-      /// The app's manifest, as it is written from the working directory.
+      /// The app's manifest, relative to the working directory: `Package.swift`.
       public let manifest: String
       /// `.package(path: "FirebaseDataConnectGenerated/Movies")`: relative to the folder of that manifest.
       public let package: String
@@ -45,7 +51,7 @@
 
     /// Changes the files of the connectors. Packages are not generated yet: see `SDKGeneration`.
     ///
-    /// Throws a `ProjectError`, or an error of the file system.
+    /// Throws a `ProjectError`, for example without a Swift package, or an error of the file system.
     public func run() throws -> Report {
       let apps = try findApps()
       var report = Report()

@@ -2,13 +2,15 @@ import Foundation
 
 /// A Swift package that can use a generated one.
 public struct SwiftApp: Hashable, Sendable {
-  /// With `Package.swift`. Absolute.
+  /// The folder with `Package.swift`, as it was given.
   public let folder: String
-  /// The package with the runtime that its manifest names: a URL, or an absolute path. Nil if it names
+  /// Where the manifest has Hearth: the first `.package(url: …)` or `.package(path: …)` whose last
+  /// component, without `.git`, is `hearth` in any case. A URL, or an absolute path. Nil if there is
   /// none.
   public let runtimeLocation: String?
 
-  /// Nil if the folder has no `Package.swift`, or a generated one.
+  /// Reads the manifest in an absolute `folder`. Nil if the folder has no `Package.swift`, or a
+  /// generated one.
   public init?(folder: String) {
     guard let data = FileManager.default.contents(atPath: "\(folder)/Package.swift") else {
       return nil

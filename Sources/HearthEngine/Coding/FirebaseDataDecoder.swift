@@ -42,7 +42,7 @@ open class FirebaseDataDecoder {
 
   /// How infinity and NaN are decoded from strings.
   public enum NonConformingFloatDecodingStrategy {
-    /// Never: such a string is a type mismatch.
+    /// Never: a string where a number is expected throws `DecodingError.typeMismatch`.
     case `throw`
     /// From these strings.
     case convertFromString(positiveInfinity: String, negativeInfinity: String, nan: String)

@@ -371,6 +371,7 @@ public struct DocumentMapReader: ~Copyable {
     return try DocumentValueReader.boolean(value)
   }
 
+  /// A field of a type with direct coding.
   @inlinable
   public func read<T: DocumentValueCodable>(
     _ type: T.Type = T.self, at index: Int
@@ -395,6 +396,7 @@ public struct DocumentMapReader: ~Copyable {
     try field(at: index).codable(type)
   }
 
+  /// Any other type, through `Codable`. Nil if the field is missing or null.
   @_disfavoredOverload
   public func read<T: Decodable>(
     _ type: T?.Type = T?.self, at index: Int

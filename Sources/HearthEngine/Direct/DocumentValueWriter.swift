@@ -339,6 +339,7 @@ public struct DocumentDictionaryWriter: ~Copyable {
     return DocumentValueWriter(state)
   }
 
+  /// Writes a field of a type with direct coding.
   @inlinable
   public func write<T: DocumentValueCodable>(
     _ value: T, named name: String

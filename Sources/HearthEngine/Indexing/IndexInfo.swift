@@ -21,10 +21,20 @@ public struct IndexInfo: Hashable, Sendable, CustomStringConvertible {
     public var examples: [[String]]
   }
 
-  /// The definition, as `books: author ↑, year ↓`. An index whose last field is descending is
-  /// stored and listed with all directions reversed.
+  /// The definition, as `books: author ↑, year ↑`.
+  ///
+  /// Directions are those that are stored. An index that is declared with a last field that is
+  /// descending, as `author ↑, year ↓`, is stored and listed with all directions reversed, as
+  /// `author ↓, year ↑`: it serves the same queries, read from its other end.
   public var description: String
-  /// The definition as an entry of a `firestore.indexes.json`.
+  /// The definition as an entry of a `firestore.indexes.json`, with the directions of `description`:
+  ///
+  ///     {"collectionGroup":"books","fields":[{"fieldPath":"author","order":"ASCENDING"},
+  ///       {"fieldPath":"year","order":"ASCENDING"}],"queryScope":"COLLECTION"}
+  ///
+  /// An entry of `indexes`. An index on one field, without a constraint, is an entry of
+  /// `fieldOverrides`: `collectionGroup`, `fieldPath` and `indexes`. A unique index has `unique`, and
+  /// one of a reference rule `references` and `onDelete`.
   public var json: String
   /// The state when the listing was made.
   public var state: State

@@ -14,7 +14,8 @@ public struct ImportReport: Sendable, Hashable {
   public struct InvalidLine: Sendable, Hashable {
     /// Number of the line, starting at 1.
     public var line: Int
-    /// Why the line could not be imported.
+    /// Why the line could not be imported, as a sentence: `The file ends early: an export's last line
+    /// counts its documents.`
     public var problem: String
   }
 }

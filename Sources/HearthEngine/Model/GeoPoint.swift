@@ -5,8 +5,8 @@ import Foundation
 ///     let oslo = GeoPoint(latitude: 59.91, longitude: 10.75)
 ///
 /// Latitude is -90...90, longitude -180...180. A point outside this range can be created but not
-/// written: the operation that uses it throws `invalidArgument`. Two points are equal if their bits
-/// are.
+/// written: the operation that uses it throws `invalidArgument`. Two points are equal if the bits of
+/// their degrees are: 0.0 and -0.0 differ. All NaNs are equal.
 public final class GeoPoint: NSObject, NSCopying, Sendable {
   private let stored: Coordinate
 
@@ -22,13 +22,13 @@ public final class GeoPoint: NSObject, NSCopying, Sendable {
 
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
-  /// Whether the other point has the same coordinates.
+  /// Whether the other object is a point with the same degrees, bit for bit.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? GeoPoint else { return false }
     return Value.geoPoint(stored) == .geoPoint(other.stored)
   }
 
-  // All NaNs are equal, so they have one hash; that of a `Double` depends on its bits.
+  /// A hash of the degrees. Equal points have equal hashes.
   public override var hash: Int { Value.geoPoint(stored).hashValue }
 
   public override var description: String { "<GeoPoint: (\(latitude), \(longitude))>" }

@@ -2,9 +2,9 @@ internal import LMDB
 
 /// How long past changes are kept: the change log is trimmed to the smaller of the two limits.
 ///
-/// On disk, in `meta` under "retention": frame, age in microseconds, bytes; 8 bytes each,
-/// little-endian. Stored only once it was set for the file. Then it applies to every process that
-/// writes, in place of the settings of each.
+/// Stored only once it was set for the file. Then it applies to every process that writes, in place
+/// of the settings of each.
+// On disk, in `meta` under "retention": frame, age in microseconds, bytes; 8 bytes each, little-endian.
 public struct ChangeLogRetention: Sendable, Hashable {
   /// The age after which a change may be removed.
   public var age: Duration

@@ -19,7 +19,7 @@
     public struct ServiceAccount: Sendable, Hashable {
       /// The id of the key, as tokens name it.
       public let keyID: String
-      /// The account's address, as tokens name it.
+      /// The account's address, as tokens name it: the JSON's `client_email`.
       public let email: String
       /// The public key as PEM: RSA, of 2,048 bits at least.
       public let publicKey: String

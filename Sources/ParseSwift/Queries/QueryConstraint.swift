@@ -236,8 +236,8 @@ public func nor(_ constraints: QueryConstraint...) -> QueryConstraint { nor(cons
 /// Matches objects that meet none of the conditions.
 public func nor(_ constraints: [QueryConstraint]) -> QueryConstraint { or(constraints).negated }
 
-/// Matches objects that meet the conditions of none of the queries. Their orders and limits have no
-/// effect.
+/// Matches objects that meet none of the queries: of each query, at least one condition is not met.
+/// Their orders and limits have no effect.
 public func nor<T: ParseObject>(queries: [Query<T>]) -> QueryConstraint {
   or(queries: queries).negated
 }

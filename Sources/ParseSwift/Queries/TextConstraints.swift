@@ -94,7 +94,8 @@ public enum ParseTextOption: String, Sendable {
 /// Quotation marks enclose phrases; an asterisk ends the beginning of a word. The condition must be
 /// one of the query's own, and the only search: the query throws `ParseError` with `.invalidQuery`
 /// if it is in `or` or in a query inside another one. Results are ranked by BM25; the query has no
-/// other order, no `include` and no cursor. An index on words serves it: `FirestoreIndex(words:
+/// other order, no `include` and no cursor. A text without a word makes the query throw
+/// `.invalidValue`. An index on words serves it: `FirestoreIndex(words:
 /// "Book", in: SearchFields("title"))`.
 public func matchesText(key: String, text: String) -> QueryConstraint {
   QueryConstraint(QueryConstraint.Search(key: key, text: text, language: "simple"))

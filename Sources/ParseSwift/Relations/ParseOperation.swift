@@ -11,9 +11,11 @@ import Synchronization
 ///       .save()
 ///
 /// A value: each method returns a copy with one more operation, and `save()` executes all of them
-/// in one commit. Operations of one kind on one key compose in their order; a `set` or `unset`
-/// replaces those before it; other combinations throw `ParseError` with `.operationForbidden`. The
-/// methods also throw `.invalidKeyName` for an empty key, `objectId`, `createdAt` and `updatedAt`.
+/// in one commit. Operations of one kind on one key compose in their order: two increments are their
+/// sum. A `set` or `unset` replaces those before it on its key. Any other second operation on a key
+/// throws `ParseError` with `.operationForbidden`: an increment after a `set` or an `unset`, or an
+/// `add` after an increment. The methods also throw `.invalidKeyName` for an empty key, `objectId`,
+/// `createdAt` and `updatedAt`.
 public struct ParseOperation<T: ParseObject>: Sendable {
   private enum Change: Sendable {
     case set(Constant)
@@ -90,7 +92,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     return try set(key.0, value: value)
   }
 
-  /// Removes a property.
+  /// Removes a property, in place of the operations before it on the key.
   public func unset(_ key: String) throws(ParseError) -> ParseOperation {
     try changing(key, .unset)
   }

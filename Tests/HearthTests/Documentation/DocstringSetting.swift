@@ -238,9 +238,11 @@ extension DocstringSetting {
 
   private static let model = DocstringSetting(
     modules: ["DataConnectModel"],
-    imports: ["Foundation", "DataConnectModel"],
+    imports: ["Foundation", "DataConnectModel", "FirebaseDataConnect", "Hearth"],
     prelude: """
       var connector: CompiledConnector { fatalError() }
+      var config: ConnectorConfig { fatalError() }
+      var db: Firestore { fatalError() }
       """)
 
   private static let expressions = DocstringSetting(

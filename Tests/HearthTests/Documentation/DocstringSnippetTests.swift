@@ -1,12 +1,13 @@
 import CompilerCheck
 import Foundation
+import TestThreads
 import Testing
 
 /// Every piece of Swift in the documentation of a public declaration compiles.
-@Suite struct DocstringSnippetTests {
+@Suite(.ownThreads) struct DocstringSnippetTests {
   /// A block that is not Swift.
   struct Other {
-    enum Kind { case diagram, graphQL, layout, output, shell, syntax, table, yaml }
+    enum Kind { case diagram, graphQL, json, layout, output, shell, syntax, table, yaml }
 
     var kind: Kind
     /// From `Sources`.
@@ -41,6 +42,7 @@ import Testing
     Other(.table, "DataConnectModel/Relation.swift", "Review.movie: Movie!"),
     Other(.graphQL, "DataConnectModel/Operation.swift", "mutation Rename"),
     Other(.graphQL, "DataConnectModel/Schema.swift", "type Review"),
+    Other(.json, "HearthEngine/Indexing/IndexInfo.swift", "{\"collectionGroup\":"),
     Other(.diagram, "LMDB/Environment.swift", "read {}  ─▶"),
     Other(.diagram, "LMDB/LeafReader.swift", "branch pages ─▶"),
     Other(.diagram, "LMDB/PageWalk.swift", "header ─▶"),
