@@ -119,6 +119,22 @@ import Testing
     #expect(statuses == [404, 400])
   }
 
+  @Test func `each code has a row with its cause, its remedy, its status and whether to retry`()
+    throws
+  {
+    let page = try #require(SourceTree.text(of: "Sources/Hearth/Hearth.docc/Errors.md"))
+    let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `") }.map {
+      $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+    for number in 0...16 {
+      let code = try #require(FirestoreErrorCode.Code(rawValue: number))
+      let row = try #require(rows.first { $0.first == "`\(code)`" && $0.count == 5 }, "\(code)")
+      #expect(code == .OK || row.allSatisfy { !$0.isEmpty }, "\(code)")
+      #expect((200..<600).contains(try #require(Int(row[3].prefix(3)))), "\(code)")
+    }
+    #expect(FirestoreErrorCode.Code(rawValue: 17) == nil)
+  }
+
   struct BookIsLent: Error {}
 
   /// Throws `BookIsLent` if a loan refers to the book.

@@ -141,6 +141,23 @@ import Testing
     }
   }
 
+  @Test func `every page is among the topics of its module`() throws {
+    let pages = SourceTree.files(in: "Sources").filter {
+      $0.contains(".docc/") && $0.hasSuffix(".md")
+    }
+    for (folder, pages) in Dictionary(
+      grouping: pages, by: { NSString(string: $0).deletingLastPathComponent })
+    where pages.count > 1 {
+      let module = NSString(string: NSString(string: folder).lastPathComponent)
+        .deletingPathExtension
+      let root = try #require(SourceTree.text(of: "\(folder)/\(module).md"))
+      for page in pages where page != "\(folder)/\(module).md" {
+        let name = NSString(string: NSString(string: page).lastPathComponent).deletingPathExtension
+        #expect(root.contains("\n- <doc:\(name)>\n"), "\(module).md does not list \(name).")
+      }
+    }
+  }
+
   @Test func `the first program has thirty lines or fewer`() throws {
     let readme = try #require(SourceTree.text(of: "README.md"))
     let first = try #require(Self.swiftBlocks(readme).first)
