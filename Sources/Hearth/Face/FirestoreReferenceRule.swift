@@ -9,9 +9,9 @@
 /// id, and for references to documents in collections with the id `target`; other values in the
 /// field are ignored. A field has at most one rule.
 ///
-/// A rule is invalid if the id of a collection is empty, contains `/`, or is reserved (`__…__`), if the
-/// field is empty or has an empty component, and if it is the document's id. The operation that
-/// declares it throws `invalidArgument`.
+/// A rule is invalid if the id of a collection is empty or contains `/`, if the field is empty or has
+/// an empty component, and if it is the document's id. The operation that declares it throws
+/// `invalidArgument`.
 public struct FirestoreReferenceRule: Hashable, Sendable, CustomStringConvertible {
   /// The effect of a deletion on the documents that refer to the deleted document.
   public enum Action: Hashable, Sendable {
