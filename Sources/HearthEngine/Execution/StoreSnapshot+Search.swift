@@ -229,20 +229,22 @@ final class WordSearch {
   // MARK: Entries
 
   /// The entries whose component begins with these bytes.
-  private func scan(_ beginning: [UInt8]) throws -> EntryScan {
+  private func scan(_ beginning: [UInt8], isBackwards: Bool = false) throws -> EntryScan {
     var range = EntryRange(index, in: collection)
     range.raise(to: prefix + beginning)
     if let end = KeyRange.end(prefix + beginning) { range.lower(to: end) }
-    return try EntryScan(range, in: snapshot, touched: trace.touched)
+    return try EntryScan(range, in: snapshot, isBackwards: isBackwards, touched: trace.touched)
   }
 
-  /// The posting of an entry, and the document's name.
-  private func read(_ entry: ScannedEntry) throws -> (posting: WordPosting, name: [UInt8]) {
+  /// The posting of an entry, and the document's name, which is valid until the scan moves on.
+  private func read(
+    _ entry: ScannedEntry
+  ) throws -> (posting: WordPosting, name: UnsafeRawBufferPointer) {
     var reader = KeyReader(entry.suffix)
     guard case .bytes(let bytes) = try reader.readValue() else {
       throw Status.dataLoss("An index entry is of no word.")
     }
-    return (try WordPosting.decode(bytes), Array(reader.rest))
+    return (try WordPosting.decode(bytes), reader.rest)
   }
 
   private func term(_ index: Int) -> [UInt8] {
@@ -256,7 +258,7 @@ final class WordSearch {
     for beginnings in driver {
       for beginning in beginnings {
         let scan = try scan(beginning)
-        while let entry = try scan.next() { try look(at: entry, scan, body) }
+        while let entry = try scan.next() { try look(at: entry, read(entry).name, scan, body) }
       }
     }
   }
@@ -282,13 +284,15 @@ final class WordSearch {
       .min { statistics.frequencies[$0] < statistics.frequencies[$1] }
   }
 
+  /// Whether the entries of one word are read, of which each document has one.
+  private var readsOneWord: Bool { search.matchesAll && rarest != nil }
+
   /// Calls `body` if the entry's document matches and was not looked at before.
   private func look(
-    at entry: ScannedEntry, _ scan: EntryScan,
+    at entry: ScannedEntry, _ name: UnsafeRawBufferPointer, _ scan: EntryScan,
     _ body: (StoredDocument, TextMatch) throws -> Void
   ) throws {
-    let (_, name) = try read(entry)
-    guard seen.insert(name).inserted else { return }
+    guard readsOneWord || seen.insert(Array(name)).inserted else { return }
     try look(at: scan.document(of: entry), body)
   }
 
@@ -322,6 +326,8 @@ final class WordSearch {
     var classes: [UInt8]
     /// No entry of it adds more.
     var bound: Double
+    /// No document of it is shorter.
+    var shortest: Int
   }
 
   /// Reads entries with high scores first, until no document that was not looked at can be among the
@@ -331,41 +337,64 @@ final class WordSearch {
     var parts: [Part] = []
     for term in terms { parts += try self.parts(of: term) }
     parts.sort { $0.bound > $1.bound }
+    let counts = try search.terms.indices.map { search.terms.count > 1 ? try largestCount($0) : 0 }
     // A document that was not looked at has no more than this: of a term whose entries are read in
-    // this order, the bound of the next of them.
+    // this order, the bound of the next of them. A document is as long as the count of each word.
     var bounds = search.terms.indices.map { term in
       terms.contains(term)
-        ? parts.first { $0.term == term }?.bound ?? 0 : ranking.bound(of: term)
+        ? parts.first { $0.term == term }?.bound ?? 0
+        : ranking.score(of: term, count: counts[term], length: counts[term])
     }
     for (position, part) in parts.enumerated() {
       if best.excludes(bounds.reduce(0, +), { .root }) { return }
-      let others = search.terms.indices.filter { $0 != part.term }
-      let scan = try scan(WordPosting.prefix(term(part.term), part.classes))
-      while let entry = try scan.next() {
-        let posting = try read(entry).posting
-        let own = ranking.score(of: part.term, count: posting.count, length: posting.length)
-        let most = others.reduce(own) { sum, term in
-          sum
-            + min(
-              bounds[term],
-              ranking.score(of: term, count: WordPosting.countLimit, length: posting.length))
+      // The most that a document of this length has, with so much for the part's word. Added as in
+      // `TextRanking.score`, so that rounding makes it no less than the score of a document.
+      func most(_ own: Double, _ length: Int) -> Double {
+        var sum = 0.0
+        for term in bounds.indices {
+          sum +=
+            term == part.term
+            ? own
+            : min(bounds[term], ranking.score(of: term, count: counts[term], length: length))
         }
-        // Entries with one count are in the order of lengths, and then of names: none of those that
-        // follow is better.
-        if try best.excludes(most, { try scan.path(of: entry) }) {
-          let bytes = posting.bytes(of: [])
-          let next =
-            best.excludes(most, { .root })
-            ? Array(bytes[3..<5]) : Array(bytes[3...])
-          let passed = WordPosting.prefix(term(part.term), part.classes + next)
-          guard let end = KeyRange.end(passed) else { break }
-          end.withUnsafeBytes { scan.seek(to: $0) }
-          continue
-        }
-        try look(at: entry, scan) { best.add($0, ranking.score($1)) }
+        return sum
+      }
+      if !best.excludes(most(part.bound, part.shortest), { .root }) {
+        try look(at: part, most, &best)
       }
       bounds[part.term] = parts[(position + 1)...].first { $0.term == part.term }?.bound ?? 0
     }
+  }
+
+  private func look(
+    at part: Part, _ most: (Double, Int) -> Double, _ best: inout SearchResults
+  ) throws {
+    let scan = try scan(WordPosting.prefix(term(part.term), part.classes))
+    while let entry = try scan.next() {
+      let (posting, name) = try read(entry)
+      let own = ranking.score(of: part.term, count: posting.count, length: posting.length)
+      let most = most(own, posting.length)
+      // Entries with one count are in the order of lengths, and then of names: none of those that
+      // follow is better.
+      if try best.excludes(most, { try scan.path(of: entry) }) {
+        let bytes = posting.bytes(of: [])
+        let next =
+          best.excludes(most, { .root })
+          ? Array(bytes[3..<5]) : Array(bytes[3...])
+        let passed = WordPosting.prefix(term(part.term), part.classes + next)
+        guard let end = KeyRange.end(passed) else { return }
+        end.withUnsafeBytes { scan.seek(to: $0) }
+        continue
+      }
+      try look(at: entry, name, scan) { best.add($0, ranking.score($1)) }
+    }
+  }
+
+  /// No document has the word more often.
+  private func largestCount(_ term: Int) throws -> Int {
+    let scan = try scan(WordPosting.prefix(self.term(term)), isBackwards: true)
+    guard let last = try scan.next() else { return 0 }
+    return WordPosting.largest(of: WordPosting.impactClass(try read(last).posting.count))
   }
 
   /// The classes of a word's entries, found by skipping from one to the next.
@@ -378,13 +407,10 @@ final class WordSearch {
       let classes = [
         WordPosting.impactClass(posting.count), WordPosting.impactClass(posting.length),
       ]
-      let largest = WordPosting.smallest(of: classes[0] + 1) - 1
-      parts.append(
-        Part(
-          term: term, classes: classes,
-          bound: ranking.score(
-            of: term, count: max(largest, posting.count),
-            length: WordPosting.smallest(of: classes[1]))))
+      let shortest = WordPosting.smallest(of: classes[1])
+      let bound = ranking.score(
+        of: term, count: WordPosting.largest(of: classes[0]), length: shortest)
+      parts.append(Part(term: term, classes: classes, bound: bound, shortest: shortest))
       guard let next = KeyRange.end(WordPosting.prefix(self.term(term), classes)) else { break }
       next.withUnsafeBytes { scan.seek(to: $0) }
     }
@@ -410,7 +436,8 @@ final class WordSearch {
     for (round, term) in terms.enumerated() {
       let scan = try scan(WordPosting.prefix(self.term(term)))
       while let entry = try scan.next() {
-        let (posting, name) = try read(entry)
+        let (posting, bytes) = try read(entry)
+        let name = Array(bytes)
         if round == 0 {
           var match = TextMatch(counts: terms.map { _ in 0 }, length: posting.length)
           match.counts[term] = posting.count

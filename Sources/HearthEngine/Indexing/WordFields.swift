@@ -135,6 +135,11 @@ struct WordPosting {
     return (4 + steps % 4) << (steps / 4 + 1)
   }
 
+  /// The largest number of a class.
+  static func largest(of impactClass: UInt8) -> Int {
+    smallest(of: impactClass + 1) - 1
+  }
+
   /// The bytes of the component.
   func bytes(of term: [UInt8]) -> [UInt8] {
     term + [0, Self.impactClass(count), Self.impactClass(length)]

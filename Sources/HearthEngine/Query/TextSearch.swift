@@ -127,9 +127,6 @@ struct TextRanking {
     }
     return sum
   }
-
-  /// No document's score of the term is greater.
-  func bound(of term: Int) -> Double { weights[term] * (Self.saturation + 1) }
 }
 
 /// Finds the words of a search in documents. Use one for many.

@@ -198,11 +198,22 @@ private struct WordScanner {
     while true {
       while end < text.count {
         let byte = text[end]
+        // Most bytes are letters.
+        let lower = byte | 0x20
+        if lower &- 0x61 < 26 {
+          end &+= 1
+          if count < Self.limit {
+            folded[count] = lower
+            count &+= 1
+          }
+          trimmedCount = count
+          continue
+        }
         guard Self.isWordByte(byte) else { break }
-        end += 1
+        end &+= 1
         if count < Self.limit, count > 0 || byte != UInt8(ascii: "_") {
-          folded[count] = Self.isLetter(byte) ? byte | 0x20 : byte
-          count += 1
+          folded[count] = byte
+          count &+= 1
         }
         if byte != UInt8(ascii: "_") { trimmedCount = count }
       }

@@ -266,6 +266,7 @@ import Testing
       let impactClass = WordPosting.impactClass(number)
       #expect(Int(impactClass) >= last)
       #expect(WordPosting.smallest(of: impactClass) <= number)
+      #expect(WordPosting.largest(of: impactClass) >= number)
       if Int(impactClass) != last { #expect(WordPosting.smallest(of: impactClass) == number) }
       last = Int(impactClass)
     }
