@@ -8,7 +8,7 @@ struct FieldTest {
     case pattern(RegularExpression)
     case region(GeoRegion)
     case relative(ReadTime, microseconds: Int64, isBefore: Bool)
-    case inResults(ValueSet), arrayContainsAnyInResults(ValueSet)
+    case inResults(JoinedValues), arrayContainsAnyInResults(JoinedValues)
     case isNull, isNaN, isNotNull, isNotNaN
     /// The field exists.
     case exists
@@ -41,7 +41,7 @@ struct FieldTest {
   }
 
   /// A semi-join with its values.
-  init(_ comparison: StructuredQuery.Comparison, _ values: ValueSet) {
+  init(_ comparison: StructuredQuery.Comparison, _ values: JoinedValues) {
     let isArray = [.arrayContainsAny, .arrayContainsAnyInResults].contains(comparison.operator)
     self.init(comparison, isArray ? .arrayContainsAnyInResults(values) : .inResults(values))
   }

@@ -28,6 +28,15 @@ struct KeyRange: Hashable, Sendable {
     return UTF8Order.compare(lower, upper) >= 0
   }
 
+  /// Whether it is the range of all keys that begin with `lower`. Allocates nothing.
+  var isPrefix: Bool {
+    guard let upper, let last = upper.indices.last, upper.count <= lower.count,
+      lower[upper.count...].allSatisfy({ $0 == 0xFF })
+    else { return upper == KeyRange.end(lower) }
+    return upper[last] == lower[last] &+ 1 && lower[last] != 0xFF
+      && upper[..<last].elementsEqual(lower[..<last])
+  }
+
   func intersection(_ other: KeyRange) -> KeyRange {
     KeyRange(
       lower: UTF8Order.compare(lower, other.lower) >= 0 ? lower : other.lower,
@@ -85,8 +94,18 @@ struct KeyRanges: Hashable, Sendable {
 
   /// Exactly these ranges. Each is one value, one name, or empty.
   init(points: [KeyRange]) {
+    func isBefore(_ one: KeyRange, _ other: KeyRange) -> Bool {
+      UTF8Order.compare(one.lower, other.lower) < 0
+    }
+    // As those of a semi-join.
+    let isAscending =
+      points.indices.dropFirst().allSatisfy { isBefore(points[$0 - 1], points[$0]) }
+    if isAscending, !points.contains(where: \.isEmpty) {
+      self.init(points, arePoints: true)
+      return
+    }
     var ranges: [KeyRange] = []
-    for point in points.sorted(by: { UTF8Order.compare($0.lower, $1.lower) < 0 })
+    for point in points.sorted(by: isBefore)
     where !point.isEmpty && ranges.last != point {
       ranges.append(point)
     }
@@ -116,6 +135,8 @@ struct KeyRanges: Hashable, Sendable {
   var isPoint: Bool { arePoints && ranges.count == 1 }
 
   func intersection(_ other: KeyRanges) -> KeyRanges {
+    if isEverything { return other }
+    if other.isEverything { return self }
     var result: [KeyRange] = []
     var mine = ranges[...]
     var theirs = other.ranges[...]

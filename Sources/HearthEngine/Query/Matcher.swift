@@ -65,8 +65,9 @@ struct Matcher {
   }
 
   /// The values of a semi-join; nil for other comparisons.
-  private func values(of comparison: StructuredQuery.Comparison) -> ValueSet? {
-    comparison.foundKeys.map(ValueSet.init) ?? comparison.semiJoin.flatMap { values[$0] }
+  private func values(of comparison: StructuredQuery.Comparison) -> JoinedValues? {
+    comparison.foundKeys.map { .found($0) }
+      ?? comparison.semiJoin.flatMap { values[$0] }.map { .live($0) }
   }
 
   private mutating func appendGroup(
@@ -126,9 +127,9 @@ struct NameTest {
   /// The paths, if there are many.
   private let set: Set<ResourcePath>?
   /// Those of a semi-join.
-  private let values: ValueSet?
+  private let values: JoinedValues?
 
-  init(_ comparison: StructuredQuery.Comparison, _ values: ValueSet? = nil) {
+  init(_ comparison: StructuredQuery.Comparison, _ values: JoinedValues? = nil) {
     self.values = values
     `operator` = comparison.operator
     paths = values == nil ? comparison.comparedPaths : []

@@ -14,7 +14,7 @@ struct PointSet {
   /// Nil if there are few ranges, or if one is not a single value.
   init?(_ ranges: KeyRanges) {
     guard ranges.arePoints, ranges.ranges.count >= PointSet.fewest,
-      ranges.ranges.allSatisfy({ !$0.lower.isEmpty && $0.upper == KeyRange.end($0.lower) })
+      ranges.ranges.allSatisfy({ !$0.lower.isEmpty && $0.isPrefix })
     else { return nil }
     let points = ranges.ranges.map(\.lower)
     var slots = [Int32](

@@ -97,13 +97,6 @@ final class ValueSet: @unchecked Sendable {
 
   private var counts: [[UInt8]: Int] = [:]
 
-  init() {}
-
-  init(_ keys: SortedKeys) {
-    counts.reserveCapacity(keys.count)
-    keys.forEach { counts[[UInt8]($0)] = 1 }
-  }
-
   var count: Int { counts.count }
   var keys: some Collection<[UInt8]> { counts.keys }
 
@@ -124,23 +117,35 @@ final class ValueSet: @unchecked Sendable {
 
   func removeAll() { counts = [:] }
 
+  func contains(_ key: [UInt8]) -> Bool { counts[key] != nil }
+
+  static func value(of key: [UInt8]) throws -> Value {
+    try key.withUnsafeBytes { bytes in
+      var reader = KeyReader(bytes)
+      return try reader.readValue()
+    }
+  }
+}
+
+/// The values that a comparison with a semi-join compares with.
+enum JoinedValues {
+  /// Those of one state.
+  case found(SortedKeys)
+  /// Those of a live query, which change.
+  case live(ValueSet)
+
   func contains(_ value: ValueView) throws(Status) -> Bool {
     var key = KeyBuffer(minimumCapacity: 64)
     try key.append(value, descending: false)
     return contains(key.bytes)
   }
 
-  func contains(_ key: [UInt8]) -> Bool { counts[key] != nil && !Self.isSpecial(key) }
-
-  /// Null and NaN.
-  private static func isSpecial(_ key: [UInt8]) -> Bool {
-    key.first == KeyTag.null.rawValue || key.first == KeyTag.nan.rawValue
-  }
-
-  static func value(of key: [UInt8]) throws -> Value {
-    try key.withUnsafeBytes { bytes in
-      var reader = KeyReader(bytes)
-      return try reader.readValue()
+  func contains(_ key: [UInt8]) -> Bool {
+    // Null and NaN equal nothing.
+    if key.first == KeyTag.null.rawValue || key.first == KeyTag.nan.rawValue { return false }
+    switch self {
+    case .found(let keys): return key.withUnsafeBytes(keys.contains)
+    case .live(let values): return values.contains(key)
     }
   }
 }

@@ -39,6 +39,21 @@ final class SortedKeys: Hashable, Sendable {
     return outputs
   }
 
+  func contains(_ key: UnsafeRawBufferPointer) -> Bool {
+    bytes.withUnsafeBytes { bytes in
+      var (low, high) = (0, ends.count)
+      while low < high {
+        let middle = (low + high) / 2
+        let start = middle > 0 ? ends[middle - 1] : 0
+        let order = UTF8Order.compare(
+          UnsafeRawBufferPointer(rebasing: bytes[start..<ends[middle]]), key)
+        if order == 0 { return true }
+        if order < 0 { low = middle + 1 } else { high = middle }
+      }
+      return false
+    }
+  }
+
   static func == (lhs: SortedKeys, rhs: SortedKeys) -> Bool {
     lhs === rhs || lhs.ends == rhs.ends && lhs.bytes == rhs.bytes
   }

@@ -107,7 +107,7 @@ extension StructuredQuery {
       /// The operand is null and is ignored.
       case isNull, isNaN, isNotNull, isNotNaN
       /// The comparison has a semi-join, whose values are the operand. Not executed: these become
-      /// `inSet` and `arrayContainsAny`, or are tested with a `ValueSet`.
+      /// `inSet` and `arrayContainsAny`, or are tested with a `JoinedValues`.
       case inResults, arrayContainsAnyInResults
     }
 

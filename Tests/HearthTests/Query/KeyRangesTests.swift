@@ -48,6 +48,38 @@ import Testing
     }
   }
 
+  @Test(arguments: 0..<200 as Range<UInt64>)
+  func `values in order, in any order and repeated are the same ranges`(seed: UInt64) {
+    var random = RandomValues(seed: seed)
+    let points = (0..<random.generator.below(12)).map { _ in
+      KeyRange(prefix: random.value(depth: 1).componentKey)
+    }
+    let sorted = points.sorted { UTF8Order.compare($0.lower, $1.lower) < 0 }
+    var distinct: [KeyRange] = []
+    for point in sorted where point != distinct.last { distinct.append(point) }
+    for order in [points, sorted, distinct, distinct + distinct] {
+      #expect(KeyRanges(points: order).ranges == distinct)
+    }
+    let empty = KeyRange(lower: [0xFE], upper: [0xFE])
+    #expect(KeyRanges(points: distinct + [empty]).ranges == distinct)
+    let ranges = KeyRanges(points: distinct)
+    #expect(ranges.intersection(.everything) == ranges)
+    #expect(KeyRanges.everything.intersection(ranges) == ranges)
+  }
+
+  @Test(arguments: 0..<2000 as Range<UInt64>)
+  func `a range is one of a prefix if it ends where the keys with the prefix end`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    func bytes() -> [UInt8] {
+      (0..<random.below(4)).map { _ in random.pick([0, 1, 0x7F, 0xFE, 0xFF] as [UInt8]) }
+    }
+    let lower = bytes()
+    for upper in [bytes(), lower, KeyRange.end(lower), nil] {
+      let range = KeyRange(lower: lower, upper: upper)
+      #expect(range.isPrefix == (upper == KeyRange.end(lower)), "\(range)")
+    }
+  }
+
   @Test func `the inverted key of one value is all that keys are said to begin with`() {
     // The end of a key may be a byte that has no next one.
     let values = (0..<600).map { Value.timestamp(Instant(microseconds: $0)) } + [.string("a")]

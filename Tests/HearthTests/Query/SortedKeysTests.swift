@@ -20,6 +20,10 @@ struct SortedKeysTests {
     var again = KeyCollector()
     for key in expected { again.add(key) }
     #expect(again.finish() == found)
+    for number in Int64(-1)...61 {
+      let key = Value.integer(number).componentKey
+      #expect(key.withUnsafeBytes(found.contains) == expected.contains(key))
+    }
     again.add([0xFE])
     #expect(again.finish() != found)
   }
