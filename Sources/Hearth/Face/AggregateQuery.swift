@@ -79,7 +79,7 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
     let checked = try query.checked(isOnlyCounted: isOnlyCounted)
     var aggregations: [Aggregation] = []
     for field in fields { aggregations.append(Aggregation(try field.kind.get())) }
-    try query.structured.check(aggregations, cursorsReachImpliedOrders: true)
+    try checked.checkOnlyAggregations(aggregations)
     return (aggregations, checked)
   }
 

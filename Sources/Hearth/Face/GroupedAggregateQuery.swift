@@ -256,7 +256,7 @@ public struct GroupedAggregateQuery: Sendable {
       }
       grouped.orders.append(StructuredQuery.Order(field: field, isDescending: isDescending))
     }
-    try grouped.check()
+    try grouped.checkOnlyGroups()
     return grouped
   }
 

@@ -68,7 +68,11 @@ package enum AnyBridge {
     if type == FieldValue.self, let sentinel = input as? FieldValue { return .sentinel(sentinel) }
     if type == NSNull.self { return .scalar(.null) }
     if type == NSNumber.self, let number = input as? NSNumber { return kind(of: number) }
-    if type is AnyClass { return try kind(of: input as AnyObject) }
+    if type is AnyClass {
+      // Before the casts to other classes: most objects in conditions are references.
+      if let reference = input as? any DocumentReferencing { return .reference(reference) }
+      return try kind(of: input as AnyObject)
+    }
     return try rareKind(of: input)
   }
 
@@ -86,7 +90,6 @@ package enum AnyBridge {
     case let array as NSArray: return .array((0..<array.count).map(array.object(at:)))
     case let dictionary as NSDictionary:
       return Self.dictionary(dictionary.allKeys.map { ($0, dictionary.object(forKey: $0) as Any) })
-    case let reference as any DocumentReferencing: return .reference(reference)
     default: return .unsupported(typeName: String(describing: type(of: object)))
     }
   }

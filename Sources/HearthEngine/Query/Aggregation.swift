@@ -40,9 +40,13 @@ package struct Aggregation: Hashable, Sendable {
 extension StructuredQuery {
   /// Throws `invalidArgument` for what the Firestore server refuses, in the aggregations or the
   /// query.
-  package func check(
-    _ aggregations: [Aggregation], cursorsReachImpliedOrders: Bool = false
-  ) throws(Status) {
+  package func check(_ aggregations: [Aggregation]) throws(Status) {
+    try checkOnlyAggregations(aggregations)
+    try check()
+  }
+
+  /// The same for a query that was checked.
+  package func checkOnlyAggregations(_ aggregations: [Aggregation]) throws(Status) {
     guard !aggregations.isEmpty else {
       throw .invalidArgument("Aggregations can not be empty.")
     }
@@ -68,7 +72,6 @@ extension StructuredQuery {
             + "property mask.")
       }
     }
-    try check(cursorsReachImpliedOrders: cursorsReachImpliedOrders)
     guard nearest == nil else {
       throw .invalidArgument("The results of a vector search are not aggregated.")
     }

@@ -35,9 +35,8 @@ package struct GroupedQuery: Hashable, Sendable {
     return fields
   }
 
-  /// Throws `invalidArgument` for a query that no database answers.
-  package func check() throws(Status) {
-    try query.check(cursorsReachImpliedOrders: true)
+  /// Throws `invalidArgument` for groups that no database answers. The query must have been checked.
+  package func checkOnlyGroups() throws(Status) {
     guard query.nearest == nil else {
       throw .invalidArgument("The results of a vector search are not grouped.")
     }
