@@ -133,6 +133,8 @@ final class Projection {
     // Relations by other columns than the key need also those that are not selected.
     var readsAllColumns = false
     var columns: [TableLayout.ColumnLayout] = []
+    fields.reserveCapacity(selections.count)
+    columns.reserveCapacity(selections.count)
     for selection in selections where execution.isIncluded(selection.modifiers) {
       let field: Field
       let key = selection.responseKey

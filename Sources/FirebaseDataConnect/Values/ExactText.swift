@@ -1,3 +1,5 @@
+import Foundation
+
 /// A text that equals another one if both have the same bytes, as in the database. Swift's `String`
 /// also equals texts that Unicode calls equivalent: "é" composed and decomposed.
 struct ExactText: Hashable, Comparable, Sendable {
@@ -6,7 +8,14 @@ struct ExactText: Hashable, Comparable, Sendable {
   init(_ text: String) { self.text = text }
 
   static func == (lhs: ExactText, rhs: ExactText) -> Bool {
-    lhs.text.utf8.elementsEqual(rhs.text.utf8)
+    if lhs.text.utf8.count != rhs.text.utf8.count { return false }
+    let areEqual = lhs.text.utf8.withContiguousStorageIfAvailable { left in
+      rhs.text.utf8.withContiguousStorageIfAvailable { right in
+        guard let one = left.baseAddress, let other = right.baseAddress else { return true }
+        return memcmp(one, other, left.count) == 0
+      }
+    }
+    return areEqual.flatMap(\.self) ?? lhs.text.utf8.elementsEqual(rhs.text.utf8)
   }
 
   static func < (lhs: ExactText, rhs: ExactText) -> Bool {

@@ -38,7 +38,7 @@ struct ObjectGraph {
     case replace
   }
 
-  private let firestore: Firestore
+  let firestore: Firestore
   private let encoder = Firestore.Encoder()
   private var entries: [Entry] = []
   /// Of unsaved objects of classes.
@@ -258,7 +258,7 @@ struct ObjectGraph {
 
   static func collection<T: ParseObject>(_ type: T.Type) throws(ParseError) -> String {
     let name = T.className
-    guard !name.isEmpty, !name.contains("/"), !name.hasPrefix("_") else {
+    guard !name.isEmpty, !name.utf8.contains(UInt8(ascii: "/")), !name.hasPrefix("_") else {
       throw ParseError(.invalidClassName, "'\(name)' is not the name of a class.")
     }
     return name
@@ -355,7 +355,7 @@ extension ParseObject {
 }
 
 /// A pointer of any class.
-private protocol PointerValue {
+protocol PointerValue: Sendable {
   func reference(in firestore: Firestore) throws -> DocumentReference
 }
 

@@ -87,7 +87,7 @@ enum ObjectReading {
   static func object<T: ParseObject>(at reference: DocumentReference, as type: T.Type) -> T? {
     guard reference.parent.collectionID == T.className else { return nil }
     guard let session else { return T(objectId: reference.documentID) }
-    if let known = session.known[reference.path] as? T { return known }
+    if !session.known.isEmpty, let known = session.known[reference.path] as? T { return known }
     let included = session.included(reference)
     guard let document = included.first?.document.document else {
       return T(objectId: reference.documentID)
@@ -113,12 +113,17 @@ extension ObjectReading.Session {
   fileprivate func included(
     _ reference: DocumentReference
   ) -> [(document: IncludingDocument, inclusions: [IncludePath])] {
-    current.flatMap { outer, inclusions in
-      inclusions.flatMap { inclusion in
-        outer.included(inclusion.key).filter { $0.document.reference == reference }
-          .prefix(1).map { ($0, inclusion.inner) }
+    var found: [(document: IncludingDocument, inclusions: [IncludePath])] = []
+    for (outer, inclusions) in current {
+      for inclusion in inclusions {
+        if let document = outer.included(inclusion.key).first(where: {
+          $0.document.reference == reference
+        }) {
+          found.append((document, inclusion.inner))
+        }
       }
     }
+    return found
   }
 }
 

@@ -3,24 +3,48 @@ import Hearth
 
 /// A value of a constraint or an operation, which becomes one of a document when the database is known.
 struct Constant: Sendable {
-  private let encode: @Sendable (inout ObjectGraph) throws -> Any
+  private enum Content {
+    /// Stored as it is.
+    case plain(any Sendable)
+    case pointer(any PointerValue)
+    case encoded(@Sendable (inout ObjectGraph) throws -> Any)
+  }
+
+  private let content: Content
 
   init<Value: Encodable & Sendable>(_ value: Value) {
-    encode = { graph in
-      let encoder = Firestore.Encoder()
-      encoder.passthroughTypeResolver = PassthroughTypes.self
-      return try graph.stored(encoder.encode(["": value])[""] ?? NSNull())
+    if Self.isPlain(Value.self) {
+      content = .plain(value)
+    } else if let pointer = value as? any PointerValue {
+      content = .pointer(pointer)
+    } else {
+      content = .encoded { graph in
+        let encoder = Firestore.Encoder()
+        encoder.passthroughTypeResolver = PassthroughTypes.self
+        return try graph.stored(encoder.encode(["": value])[""] ?? NSNull())
+      }
     }
+  }
+
+  /// Whether encoding leaves the values of the type as they are.
+  private static func isPlain<Value>(_ type: Value.Type) -> Bool {
+    type == String.self || type == Int.self || type == Bool.self
   }
 
   /// Throws `ParseError` with `.missingObjectId` for an unsaved object.
   func stored(in firestore: Firestore) throws -> Any {
-    var graph = ObjectGraph(firestore)
-    return try stored(in: &graph)
+    switch content {
+    case .plain(let value): return value
+    case .pointer(let pointer): return try pointer.reference(in: firestore)
+    case .encoded:
+      var graph = ObjectGraph(firestore)
+      return try stored(in: &graph)
+    }
   }
 
   /// The same. The graph writes files that are not stored.
   func stored(in graph: inout ObjectGraph) throws -> Any {
+    guard case .encoded(let encode) = content else { return try stored(in: graph.firestore) }
     let count = graph.documents.count
     let stored = try encode(&graph)
     guard graph.documents.count == count else {

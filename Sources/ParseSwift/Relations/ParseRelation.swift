@@ -197,7 +197,8 @@ struct RelationKey: Hashable, Sendable {
   }
 
   init(_ key: String, ofClass className: String) throws(ParseError) {
-    guard !key.isEmpty, !key.contains("/"), !key.contains(":") else {
+    let separators = [UInt8(ascii: "/"), UInt8(ascii: ":")]
+    guard !key.isEmpty, !key.utf8.contains(where: separators.contains) else {
       throw ParseError(.invalidKeyName, "'\(key)' is not the key of a relation.")
     }
     self.key = key
