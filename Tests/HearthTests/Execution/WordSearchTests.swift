@@ -260,6 +260,29 @@ import Testing
     #expect(throws: Status.self) { try TextSearch(many, in: Self.words, matchesAll: true) }
   }
 
+  /// Entries are read by what the rarer word adds: first those of `often`, then those of `long`, which
+  /// cannot be better, and then that of `best`, a short text in which the other word weighs more.
+  @Test func `a part that cannot be better does not end the search`() async throws {
+    func text(_ sand: Int, _ worm: Int, _ others: Int) -> String {
+      Array(repeating: "sand ", count: sand).joined()
+        + Array(repeating: "worm ", count: worm).joined()
+        + Array(repeating: "x ", count: others).joined()
+    }
+    let texts = [
+      ("often", text(20, 1, 9)), ("long", text(10, 0, 50)), ("best", text(1, 2, 0)),
+      ("other", text(0, 1, 20)), ("another", text(0, 1, 20)), ("third", text(0, 0, 4)),
+    ]
+    let documents = texts.map { id, text in
+      (path: ResourcePath(["books", id]), fields: MapValue([("text", .string(text))]))
+    }
+    let world = try await QueryWorld(documents, indexes: Self.indexes)
+    var query = StructuredQuery(.collection(ResourcePath(["books"])))
+    query.search = try TextSearch("sand worm", in: Self.words, matchesAll: true)
+    query.limit = 1
+    #expect(try world.documents(query).map(\.path.id) == ["best"])
+    #expect(try Self.naive(query, documents).agrees(with: [documents[2].path], query))
+  }
+
   @Test func `classes of counts and lengths are in order, and have a smallest member`() {
     var last = -1
     for number in 0..<70_000 {

@@ -156,6 +156,40 @@ import Testing
     #expect(try await recorder.next().documents.map(\.documentID) == ["solaris"])
   }
 
+  /// Each form reads the values in another way: by an index, from documents, and again and again.
+  @Test(arguments: [true, false])
+  func `null and NaN are in no results`(isIndexed: Bool) async throws {
+    let values: [(id: String, value: Any)] = [
+      ("nan", Double.nan), ("null", NSNull()), ("one", 1),
+    ]
+    for (id, value) in values {
+      try await books.document(id).setData(["a": value, "tags": [value]])
+      try await reviews.document(id).setData(["b": value])
+    }
+    if isIndexed {
+      for index in [
+        FirestoreIndex("books", .ascending("a")), FirestoreIndex("books", .contains("tags")),
+        FirestoreIndex("reviews", .ascending("b")),
+      ] {
+        try await db.indexes.declare(index)
+      }
+      try await db.indexes.waitUntilReady()
+    }
+    let result = FieldPath(["b"])
+    let filters: [Filter] = [
+      .whereField("a", isInResultsOf: reviews, field: result),
+      .whereField("tags", arrayContainsAnyInResultsOf: reviews, field: result),
+    ]
+    for filter in filters {
+      let query = books.whereFilter(filter)
+      #expect(try await query.getDocuments().documents.map(\.documentID) == ["one"])
+      let ordered = query.order(by: "a")
+      #expect(try await ordered.getDocuments().documents.map(\.documentID) == ["one"])
+      let recorder = SnapshotRecorder(query)
+      #expect(try await recorder.next().documents.map(\.documentID) == ["one"])
+    }
+  }
+
   @Test func `a transaction that read other results is repeated if they change`() async throws {
     try await fill()
     let query = books.whereFilter(
