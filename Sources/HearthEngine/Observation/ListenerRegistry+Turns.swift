@@ -351,20 +351,35 @@ extension ListenerRegistry {
     }
   }
 
+  /// Warns of a few queries with late listeners: there may be a hundred thousand.
   func warn(ofLate recipients: [any Recipient]) {
     queue.async { [self] in
-      for recipient in recipients {
-        let view = state.views.values.first { $0.listeners.contains { $0 === recipient } }
+      var late = Set(recipients.map { ObjectIdentifier($0) })
+      var targets: [(name: String, count: Int)] = []
+      for view in state.views.values where !late.isEmpty {
+        let count = view.listeners.count { late.remove(ObjectIdentifier($0)) != nil }
+        if count > 0 { targets.append(("\(view.target)", count)) }
+      }
+      if !late.isEmpty { targets.append(("removed", late.count)) }
+      let others = targets.dropFirst(Self.mostWarnings)
+      targets.removeLast(others.count)
+      if !others.isEmpty {
+        targets.append(("\(others.count) others", others.reduce(0) { $0 + $1.count }))
+      }
+      for (name, count) in targets {
         logger.warning(
           "A write waited for a listener's callback, and was completed before it returned.",
           metadata: [
             "database": "\(source.name)",
             "duration": "\(Acknowledgements.patience)",
-            "listener": "\(view.map { "\($0.target)" } ?? "removed")",
+            "listener": "\(name)",
+            "callbacks": "\(count)",
           ])
       }
     }
   }
+
+  private static let mostWarnings = 8
 
   /// The materialized queries that have yet to apply the step and may change by it. Sets their
   /// `pending`.

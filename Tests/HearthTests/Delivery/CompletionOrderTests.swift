@@ -523,6 +523,52 @@ import Testing
     fixture.writer.close()
   }
 
+  /// There may be a hundred thousand, and the queue that warns is the one that delivers.
+  @Test func `of very many late listeners, a few queries are named with their numbers`()
+    async throws
+  {
+    let lines = LogRecorder()
+    let fixture = try StoreFixture()
+    let registry = ListenerRegistry(
+      fixture.store, fixture.writer, logger: Logger(label: "test") { _ in lines })
+    let queue = CallbackQueue.of(DispatchQueue(label: "given"))
+    var late: [Listener] = []
+    let seen = Seen()
+    for number in 0..<20 {
+      for _ in 0..<(number == 0 ? 3000 : 2) {
+        let listener = Listener(.queue(queue)) { _ in seen.note(0) }
+        registry.add(listener, watching: .document(ResourcePath(["books", "\(number)"])))
+        late.append(listener)
+      }
+    }
+    let waiting = Listener(.queue(queue)) { _ in }
+    registry.add(waiting, watching: .document(ResourcePath(["books", "0"])))
+    try await eventually { seen.calls == late.count }
+    late.append(Listener(.queue(queue)) { _ in })
+    func count(_ line: Logger.Metadata) throws -> Int {
+      try #require(line["callbacks"].flatMap { Int("\($0)") })
+    }
+    registry.warn(ofLate: late)
+    registry.settle()
+    let warnings = lines.metadata(ofLinesWith: "listener's callback")
+    // Eight queries, and the rest.
+    #expect(warnings.count == 9)
+    #expect(try warnings.reduce(0) { try $0 + count($1) } == late.count)
+    let last = try #require(warnings.last)
+    #expect(last["listener"] == "13 others")
+    registry.warn(ofLate: [late[0], late[3000], late[3001]])
+    registry.settle()
+    let others = lines.metadata(ofLinesWith: "listener's callback").dropFirst(9)
+    let named = try others.map { "\(try #require($0["listener"])) \(try count($0))" }
+    #expect(Set(named) == ["document books/0 1", "document books/1 2"])
+    registry.warn(ofLate: Array(late.suffix(1)))
+    registry.settle()
+    let removed = try #require(lines.metadata(ofLineWith: "listener's callback"))
+    #expect(try removed["listener"] == "removed" && count(removed) == 1)
+    registry.close()
+    fixture.writer.close()
+  }
+
   @Test func `a callback that sleeps delays its writes once, and is named`() async throws {
     let lines = LogRecorder()
     let fixture = try StoreFixture()

@@ -20,6 +20,11 @@ struct LogRecorder: LogHandler {
     store.lines.withLock { lines in lines.last { $0.text.contains(text) }?.metadata }
   }
 
+  /// Of each line that has `text` in it.
+  func metadata(ofLinesWith text: String) -> [Logger.Metadata] {
+    store.lines.withLock { lines in lines.filter { $0.text.contains(text) }.map(\.metadata) }
+  }
+
   subscript(metadataKey key: String) -> Logger.Metadata.Value? {
     get { nil }
     set {}
