@@ -338,8 +338,9 @@ final class WordSearch {
     for term in terms { parts += try self.parts(of: term) }
     parts.sort { $0.bound > $1.bound }
     let counts = try search.terms.indices.map { search.terms.count > 1 ? try largestCount($0) : 0 }
-    // A document that was not looked at has no more than this: of a term whose entries are read in
-    // this order, the bound of the next of them. A document is as long as the count of each word.
+    // A document that was neither looked at nor passed over has no more than this: of a term whose
+    // entries are read in this order, the bound of the next of them. A document is as long as the
+    // count of each word.
     var bounds = search.terms.indices.map { term in
       terms.contains(term)
         ? parts.first { $0.term == term }?.bound ?? 0
