@@ -16,8 +16,8 @@ public struct LeafReader {
   private let map: UnsafeRawPointer
   private let pageSize: Int
   private let lastPage: UInt64
-  private let root: UInt64
-  private let depth: Int
+  fileprivate let root: UInt64
+  fileprivate let depth: Int
   /// The average over the whole table.
   public let entriesPerPage: Int
 
@@ -114,32 +114,52 @@ public struct LeafReader {
     _ body: (UInt64, UnsafeRawBufferPointer?) throws -> Bool
   ) throws -> Bool {
     guard depth > 1 else { return try body(page, separator) }
-    let nodes = NodePage(try bytes(of: page))
-    guard nodes.isReadable(isLeaf: false), nodes.count > 0 else { throw LMDBError.corrupted }
-    func node(_ index: Int) throws -> NodePage.Node {
-      guard let node = nodes.readableNode(index) else { throw LMDBError.corrupted }
-      return node
-    }
-    var index = 0
-    while index + 1 < nodes.count, try compare(node(index + 1).key, lowest) <= 0 { index += 1 }
-    var key = index == 0 ? separator : try node(index).key
+    let nodes = try branch(page)
+    var index = try child(of: nodes, with: lowest)
+    var key = index == 0 ? separator : try node(nodes, index).key
     while true {
-      guard try walk(node(index).child, depth - 1, key, lowest, end, body) else { return false }
+      let child = try node(nodes, index).child
+      guard try walk(child, depth - 1, key, lowest, end, body) else { return false }
       index += 1
       guard index < nodes.count else { return true }
-      let next = try node(index).key
+      let next = try node(nodes, index).key
       if let end, compare(next, end) >= 0 { return false }
       key = next
     }
   }
 
+  fileprivate func branch(_ page: UInt64) throws -> NodePage {
+    let nodes = NodePage(try bytes(of: page))
+    guard nodes.isReadable(isLeaf: false), nodes.count > 0 else { throw LMDBError.corrupted }
+    return nodes
+  }
+
+  fileprivate func node(_ nodes: NodePage, _ index: Int) throws -> NodePage.Node {
+    guard let node = nodes.readableNode(index) else { throw LMDBError.corrupted }
+    return node
+  }
+
+  /// The child of a branch page that has the first key at or above `lowest`, or the end of whose keys
+  /// is below it.
+  fileprivate func child(of nodes: NodePage, with lowest: UnsafeRawBufferPointer) throws -> Int {
+    var index = 0
+    while index + 1 < nodes.count, try compare(node(nodes, index + 1).key, lowest) <= 0 {
+      index += 1
+    }
+    return index
+  }
+
   /// Prefetches the header of a page and the probable place of its first entries.
   public func prefetch(_ page: UInt64) {
-    guard page <= lastPage else { return }
-    let start = map + Int(page) * pageSize
+    guard let start = address(page) else { return }
     hearth_prefetch(start)
     // Entries put in order lie one below the other, beginning at the end of the page.
     for line in 1...10 { hearth_prefetch(start + pageSize - line * 64) }
+  }
+
+  /// Nil for a page that is not in the file.
+  fileprivate func address(_ page: UInt64) -> UnsafeRawPointer? {
+    page <= lastPage ? map + Int(page) * pageSize : nil
   }
 
   /// The entries of a page whose number `forEachPage` passed to its body.
@@ -167,12 +187,88 @@ public struct LeafReader {
     return UnsafeRawBufferPointer(rebasing: bytes[NodePage.headerSize...].prefix(count))
   }
 
-  private func compare(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Int {
+  fileprivate func compare(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Int {
     if let first = one.baseAddress, let second = other.baseAddress {
       let order = memcmp(first, second, min(one.count, other.count))
       if order != 0 { return Int(order) }
     }
     return one.count - other.count
+  }
+}
+
+/// A walk through the entries of a table, forward from a key: a cursor's steps in less time.
+///
+///     if let walk = try snapshot.walk(table, from: lowest) {
+///       while let (key, value) = try walk.next() { print(key.count, value.count) }
+///     }
+///
+/// Not thread-safe.
+public final class LeafWalk {
+  // Exclusivity is unchecked: one thread uses this, no property is accessed again while it is
+  // modified, and a check costs as much as the step it guards.
+  private let snapshot: Snapshot
+  private let leaves: LeafReader
+  /// The branch pages from the root down, and the number of the child in each.
+  @exclusivity(unchecked) private var branches: [(nodes: NodePage, index: Int)] = []
+  @exclusivity(unchecked) private var page: LeafPage
+  /// Of the next entry in `page`.
+  @exclusivity(unchecked) private var index = 0
+  /// The page that follows, prefetched line by line: entries are not in the order of their addresses.
+  @exclusivity(unchecked) private var ahead: UnsafeRawPointer?
+
+  fileprivate init(
+    _ leaves: LeafReader, of snapshot: Snapshot, from lowest: UnsafeRawBufferPointer
+  ) throws {
+    self.snapshot = snapshot
+    self.leaves = leaves
+    var number = leaves.root
+    for _ in 1..<leaves.depth {
+      let nodes = try leaves.branch(number)
+      let index = try leaves.child(of: nodes, with: lowest)
+      branches.append((nodes, index))
+      number = try leaves.node(nodes, index).child
+    }
+    page = try leaves.page(number)
+    while index < page.count, try leaves.compare(page.entry(index).key, lowest) < 0 { index += 1 }
+  }
+
+  /// The next entry; nil at the end of the table.
+  ///
+  /// Throws `corrupted` or `pageNotFound` if a page is damaged, and `transactionEnded`.
+  public func next() throws -> (
+    key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
+  )? {
+    guard snapshot.isLive else {
+      throw snapshot.failure(LMDBError.transactionEnded.code, "walk")
+    }
+    while index >= page.count { guard try nextPage() else { return nil } }
+    if let ahead, index < Self.linesPerPage { hearth_prefetch(ahead + index * 64) }
+    let entry = try page.entry(index, prefetchesNext: false)
+    index += 1
+    return entry
+  }
+
+  private static let linesPerPage = 64
+
+  private func nextPage() throws -> Bool {
+    ahead = nil
+    while let (nodes, index) = branches.popLast() {
+      guard index + 1 < nodes.count else { continue }
+      branches.append((nodes, index + 1))
+      var number = try leaves.node(nodes, index + 1).child
+      while branches.count < leaves.depth - 1 {
+        let nodes = try leaves.branch(number)
+        branches.append((nodes, 0))
+        number = try leaves.node(nodes, 0).child
+      }
+      page = try leaves.page(number)
+      self.index = 0
+      if let (nodes, index) = branches.last, index + 1 < nodes.count {
+        ahead = try leaves.address(leaves.node(nodes, index + 1).child)
+      }
+      return true
+    }
+    return false
   }
 }
 
@@ -188,8 +284,15 @@ public struct LeafPage {
   public func entry(
     _ index: Int
   ) throws -> (key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+    try entry(index, prefetchesNext: true)
+  }
+
+  @inline(__always)
+  fileprivate func entry(
+    _ index: Int, prefetchesNext: Bool
+  ) throws -> (key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
     guard let node = nodes.readableNode(index) else { throw LMDBError.corrupted }
-    if index + 1 < count { nodes.prefetch(index + 1) }
+    if prefetchesNext, index + 1 < count { nodes.prefetch(index + 1) }
     if node.flags == 0 { return (node.key, node.data) }
     guard node.flags == NodePage.large else { throw LMDBError.corrupted }
     let page = node.data.loadUnaligned(as: UInt64.self)
@@ -222,6 +325,14 @@ extension Snapshot {
         record.bytes, pageSize: Int(statistics.ms_psize), mapped: Int(info.me_mapsize))
     }
     return leaves.flatMap { agrees($0, table) ? $0 : nil }
+  }
+
+  /// A walk from the first entry whose key is at or above `lowest`. Nil where `leaves` is nil. To begin
+  /// takes as long as a hundred steps save.
+  ///
+  /// Throws `corrupted` or `pageNotFound` if a page is damaged.
+  public func walk(_ table: Table, from lowest: UnsafeRawBufferPointer) throws -> LeafWalk? {
+    try leaves(table).map { try LeafWalk($0, of: self, from: lowest) }
   }
 
   /// Whether LMDB's own cursor finds the table's first entry at the address where `leaves` does. If

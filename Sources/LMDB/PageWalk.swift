@@ -613,18 +613,38 @@ struct NodePage {
 
   private var isLeaf: Bool { load(10) == Self.leafPage }
 
-  func node(_ index: Int) -> Node {
-    let start = Int(load(Self.headerSize + 2 * index))
-    let keyEnd = start + Self.nodeHeaderSize + Int(load(start + 6))
-    let flags = load(start + 4)
-    let low = UInt64(load(start)) | UInt64(load(start + 2)) << 16
-    let valueSize = Int(low)
-    let dataSize = isLeaf ? (flags & Self.large != 0 ? 8 : valueSize) : 0
-    return Node(
-      key: UnsafeRawBufferPointer(rebasing: bytes[(start + Self.nodeHeaderSize)..<keyEnd]),
-      data: UnsafeRawBufferPointer(rebasing: bytes[keyEnd..<(keyEnd + dataSize)]),
-      flags: flags, valueSize: valueSize, child: low | UInt64(flags) << 32)
+  /// Where a node's parts are, as its header says.
+  private struct Shape {
+    let keyStart: Int
+    let keyEnd: Int
+    let dataEnd: Int
+    let header: UInt64
+
+    var flags: UInt16 { UInt16(truncatingIfNeeded: header >> 32) }
   }
+
+  private func offset(_ index: Int) -> Int { Int(load(Self.headerSize + 2 * index)) }
+
+  /// The node's header must be within the page.
+  private func shape(at start: Int, isLeaf: Bool) -> Shape {
+    let header = UInt64(
+      littleEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self))
+    let keyStart = start + Self.nodeHeaderSize
+    let keyEnd = keyStart + Int(header >> 48)
+    let isLarge = header >> 32 & UInt64(Self.large) != 0
+    let dataSize = isLeaf ? (isLarge ? 8 : Int(header & 0xFFFF_FFFF)) : 0
+    return Shape(keyStart: keyStart, keyEnd: keyEnd, dataEnd: keyEnd + dataSize, header: header)
+  }
+
+  private func node(_ shape: Shape) -> Node {
+    Node(
+      key: UnsafeRawBufferPointer(rebasing: bytes[shape.keyStart..<shape.keyEnd]),
+      data: UnsafeRawBufferPointer(rebasing: bytes[shape.keyEnd..<shape.dataEnd]),
+      flags: shape.flags, valueSize: Int(shape.header & 0xFFFF_FFFF),
+      child: shape.header & 0xFFFF_FFFF_FFFF)
+  }
+
+  func node(_ index: Int) -> Node { node(shape(at: offset(index), isLeaf: isLeaf)) }
 
   /// The nodes of a leaf whose bounds are within the page. Others are left out.
   func readableNodes() -> [Node] {
@@ -640,10 +660,9 @@ struct NodePage {
   }
 
   /// Nil if the node's bounds are not within the page. Its offset must be.
+  @inline(__always)
   func readableNode(_ index: Int) -> Node? {
-    let start = Int(load(Self.headerSize + 2 * index))
-    guard start % 2 == 0, nodeSize(at: start, Self.headerSize, isLeaf) != nil else { return nil }
-    return node(index)
+    readableShape(at: offset(index), Self.headerSize, isLeaf: isLeaf).map(node)
   }
 
   /// Whether the distances between the nodes prove that each has fewer bytes. No node is read.
@@ -651,7 +670,7 @@ struct NodePage {
     withUnsafeTemporaryAllocation(of: UInt64.self, capacity: bytes.count / 128 + 1) { starts in
       starts.initialize(repeating: 0)
       for index in 0..<count {
-        let start = Int(load(Self.headerSize + 2 * index))
+        let start = offset(index)
         guard start % 2 == 0, start < bytes.count else { return false }
         starts[start / 128] |= 1 << UInt64(start / 2 % 64)
       }
@@ -671,7 +690,7 @@ struct NodePage {
 
   func prefetch(_ index: Int) {
     guard let start = bytes.baseAddress else { return }
-    let node = start + Int(load(Self.headerSize + 2 * index))
+    let node = start + offset(index)
     for line in 0..<6 { hearth_prefetch(node + line * 64) }
   }
 
@@ -693,11 +712,13 @@ struct NodePage {
     var isWhole = true
     var stored = 0
     for index in 0..<count {
-      guard let size = nodeSize(at: Int(load(Self.headerSize + 2 * index)), upper, isLeaf) else {
+      let start = offset(index)
+      guard let shape = readableShape(at: start, upper, isLeaf: isLeaf) else {
         isWhole = false
         break
       }
-      tiles[Int(load(Self.headerSize + 2 * index)) / 2] = UInt16(size)
+      let size = shape.dataEnd - start
+      tiles[start / 2] = UInt16(size + size % 2)
       stored = index + 1
     }
     // The nodes follow each other up to the end of the page.
@@ -709,21 +730,19 @@ struct NodePage {
       position += size
       met += 1
     }
-    for index in 0..<stored { tiles[Int(load(Self.headerSize + 2 * index)) / 2] = 0 }
+    for index in 0..<stored { tiles[offset(index) / 2] = 0 }
     return isWhole && met == count && position == bytes.count
       ? nil : "its entries overlap, or leave a gap"
   }
 
-  private func nodeSize(at start: Int, _ upper: Int, _ isLeaf: Bool) -> Int? {
+  /// Nil if the node's bounds are not between `upper` and the end of the page.
+  @inline(__always)
+  private func readableShape(at start: Int, _ upper: Int, isLeaf: Bool) -> Shape? {
     guard start >= upper, start % 2 == 0, start + Self.nodeHeaderSize <= bytes.count else {
       return nil
     }
-    var size = Self.nodeHeaderSize + Int(load(start + 6))
-    if isLeaf {
-      let isLarge = load(start + 4) & Self.large != 0
-      size += isLarge ? 8 : Int(load(start)) | Int(load(start + 2)) << 16
-    }
-    size += size & 1
-    return size <= bytes.count - start ? size : nil
+    let shape = shape(at: start, isLeaf: isLeaf)
+    // Pages have an even size, and so the byte that pads a node is within them.
+    return shape.dataEnd <= bytes.count ? shape : nil
   }
 }

@@ -98,6 +98,45 @@ import Testing
     }
   }
 
+  @Test func `a walk reads what a cursor reads, from any key`() throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    var random = Random(seed: seed)
+    let file = try TestFile()
+    let environment = try environment(file, &random)
+    defer { environment.close() }
+    let table = environment.table("t")
+    var ended: LeafWalk?
+    try environment.read { snapshot in
+      let none = try [UInt8(0xFF)].withUnsafeBytes {
+        try snapshot.walk(environment.table("empty"), from: $0)
+      }
+      #expect(none == nil)
+      var all: [Entry] = []
+      var cursor = try snapshot.cursor(table)
+      while try cursor.next() { all.append((Array(cursor.key), Array(cursor.value))) }
+      for round in 0..<200 {
+        let from =
+          switch round % 4 {
+          case 0: round == 0 ? [] : Array("\(Int.random(in: 0..<10_000, using: &random))".utf8)
+          case 1: all[Int.random(in: 0..<all.count, using: &random)].key
+          case 2: all[Int.random(in: 0..<all.count, using: &random)].key + [0]
+          default: round == 3 ? [0xFF] : all[all.count - 1].key
+          } as [UInt8]
+        let walk = try #require(try from.withUnsafeBytes { try snapshot.walk(table, from: $0) })
+        let expected = all.drop { $0.key.lexicographicallyPrecedes(from) }
+        var found: [Entry] = []
+        while found.count <= expected.count, let (key, value) = try walk.next() {
+          found.append((Array(key), Array(value)))
+        }
+        #expect(found.elementsEqual(expected, by: ==), "seed \(seed)")
+        #expect(try walk.next() == nil)
+      }
+      ended = try [UInt8]().withUnsafeBytes { try snapshot.walk(table, from: $0) }
+    }
+    let failure = #expect(throws: LMDBError.self) { _ = try ended?.next() }
+    #expect(failure?.code == LMDBError.transactionEnded.code)
+  }
+
   @Test func `a damaged page throws or holds other bytes, and never traps`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = Random(seed: seed)
@@ -123,7 +162,16 @@ import Testing
         var byte = UInt8.random(in: 0...255, using: &random)
         pwrite(descriptor, &byte, 1, off_t(offset))
         do {
-          let found = try entries(leaves).count
+          let found: Int
+          if round % 2 == 0 {
+            found = try entries(leaves).count
+          } else {
+            let walk = try #require(
+              try [UInt8]().withUnsafeBytes { try snapshot.walk(environment.table("t"), from: $0) })
+            var entries = 0
+            while try walk.next() != nil { entries += 1 }
+            found = entries
+          }
           #expect(found <= 100 * count, "seed \(seed)")
         } catch is LMDBError {
           thrown += 1

@@ -183,6 +183,8 @@ final class WordSearch {
   private let words: TextMatcher
   private let prefix: [UInt8]
   private let collection: ResourcePath?
+  /// Whether the entries of one word are read, of which each document has one.
+  private let readsOneWord: Bool
   private var matcher: Matcher
   /// The names of documents that were looked at.
   private var seen: Set<[UInt8]> = []
@@ -197,6 +199,7 @@ final class WordSearch {
     self.snapshot = snapshot
     self.trace = trace
     words = TextMatcher(search)
+    readsOneWord = search.matchesAll && search.terms.contains { !$0.isPrefix }
     matcher = Matcher(query.filters)
     collection = if case .collection(let path) = query.scope { path } else { nil }
     prefix = EntryRange(index, in: collection).prefix
@@ -283,9 +286,6 @@ final class WordSearch {
     search.terms.indices.filter { !search.terms[$0].isPrefix }
       .min { statistics.frequencies[$0] < statistics.frequencies[$1] }
   }
-
-  /// Whether the entries of one word are read, of which each document has one.
-  private var readsOneWord: Bool { search.matchesAll && rarest != nil }
 
   /// Calls `body` if the entry's document matches and was not looked at before.
   private func look(

@@ -50,6 +50,7 @@ final class EntryScan {
   private let limit: KeyLimit
   let isBackwards: Bool
   private let touched: ReadCounters
+  private let stepsBeforePages: Int
   // Exclusivity is unchecked: one thread uses this, no property is accessed again while it is
   // modified, and a check costs as much as the step it guards.
   @exclusivity(unchecked) private(set) var range: EntryRange
@@ -61,6 +62,15 @@ final class EntryScan {
   /// Decides for most keys that they are before `end`.
   @exclusivity(unchecked) private var endHead: UInt64 = 0
   @exclusivity(unchecked) private var cursor: Cursor
+  /// The steps of the cursor since it was moved to its place.
+  @exclusivity(unchecked) private var steps = 0
+  /// Continues for the cursor after many steps forward, and takes less time for each.
+  @exclusivity(unchecked) private(set) var pages: LeafWalk?
+  /// The current entry of `pages`.
+  @exclusivity(unchecked) private var inPages = (
+    key: UnsafeRawBufferPointer(start: nil, count: 0),
+    value: UnsafeRawBufferPointer(start: nil, count: 0)
+  )
   @exclusivity(unchecked) private var documents: Cursor
   @exclusivity(unchecked) private var position = Position.outside
   /// In reverse: the next entry is the last element.
@@ -71,14 +81,17 @@ final class EntryScan {
   @exclusivity(unchecked) private var documentKey = KeyBuffer()
   @exclusivity(unchecked) private var collectionPrefix: [UInt8] = []
 
+  /// - Parameter stepsBeforePages: The steps after which pages are read. To begin that takes as long as
+  ///   so many steps of a cursor.
   init(
     _ range: EntryRange, in snapshot: StoreSnapshot, isBackwards: Bool = false,
-    touched: ReadCounters = ReadCounters()
+    touched: ReadCounters = ReadCounters(), stepsBeforePages: Int = 100
   ) throws {
     self.range = range
     self.snapshot = snapshot
     self.isBackwards = isBackwards
     self.touched = touched
+    self.stepsBeforePages = stepsBeforePages
     limit = snapshot.keyLimit
     cursor = try snapshot.lmdb.cursor(snapshot.tables.entries)
     documents = try snapshot.lmdb.cursor(snapshot.tables.documents)
@@ -107,7 +120,8 @@ final class EntryScan {
 
   func next() throws -> ScannedEntry? {
     while true {
-      if let entry = run.popLast() {
+      if !run.isEmpty {
+        let entry = run.removeLast()
         returned = entry.key
         return ScannedEntry(
           key: entry.key.buffer, identities: entry.identities, prefixCount: range.prefix.count,
@@ -115,11 +129,16 @@ final class EntryScan {
       }
       guard try advance() else { return nil }
       try touched.countEntry(until: snapshot.deadline)
-      let key = cursor.key
+      let key = key
       guard limit.isTruncated(key) else {
+        let value = pages == nil ? cursor.value : inPages.value
         return ScannedEntry(
-          key: key, identities: try EntryIdentities(cursor.value),
+          key: key, identities: try EntryIdentities(value),
           prefixCount: range.prefix.count, document: nil)
+      }
+      if pages != nil {
+        leavePages()
+        guard try cursor.seek(exactly: key) else { throw Status.lostEntry }
       }
       try readRun()
     }
@@ -139,7 +158,7 @@ final class EntryScan {
     end = limit.scanEnd(range.upper) ?? [0xFF]
     // Seek only forward, so that no entry is returned twice.
     guard position != .outside, position != .atEnd else { return }
-    let key = cursor.key
+    let key = key
     let isBehind = target.withUnsafeBytes { target in
       isBackwards
         ? UTF8Order.compare(target, key) < 0 && !key.starts(with: target)
@@ -169,15 +188,40 @@ final class EntryScan {
       switch position {
       case .atEnd: false
       case .onNext: true
-      case .onReturned: try isBackwards ? cursor.previous() : cursor.next()
+      case .onReturned: try isBackwards ? cursor.previous() : step()
       case .outside: try moveToFirst()
       }
-    let isInside = found && isInside(cursor.key)
+    let isInside = found && isInside(key)
     position = isInside ? .onReturned : .atEnd
     return isInside
   }
 
+  /// The current stored key.
+  @inline(__always)
+  private var key: UnsafeRawBufferPointer { pages == nil ? cursor.key : inPages.key }
+
+  private func step() throws -> Bool {
+    if pages == nil {
+      steps += 1
+      guard steps == stepsBeforePages,
+        let walk = try snapshot.lmdb.walk(snapshot.tables.entries, from: cursor.key)
+      else { return try cursor.next() }
+      // The cursor's own.
+      _ = try walk.next()
+      pages = walk
+    }
+    guard let next = try pages?.next() else { return false }
+    inPages = next
+    return true
+  }
+
+  private func leavePages() {
+    pages = nil
+    steps = 0
+  }
+
   private func moveToFirst() throws -> Bool {
+    leavePages()
     guard isBackwards else { return try first.withUnsafeBytes { try cursor.seek(to: $0) } }
     guard try end.withUnsafeBytes({ try cursor.seek(to: $0) }) else { return try cursor.last() }
     return try cursor.previous()

@@ -64,9 +64,10 @@ import Testing
   func `a scan tells the entries of a range in order, both ways`(
     _ world: World, _ definition: Int
   ) throws {
+    var pageSteps = 0
     for seed in 1...3 as ClosedRange<UInt64> {
       var random = RandomValues(seed: seed)
-      let fixture = try fixture(Self.definitions[definition], world, &random, count: 60)
+      let fixture = try fixture(Self.definitions[definition], world, &random, count: 200)
       let collection: ResourcePath? =
         fixture.index.isGroup
         ? nil : random.generator.pick([ResourcePath(["c"]), ResourcePath(["d", "x", "c"])])
@@ -126,9 +127,13 @@ import Testing
             }
           }
           for isBackwards in [false, true] {
-            let scan = try EntryScan(range, in: snapshot, isBackwards: isBackwards)
+            let scan = try EntryScan(
+              range, in: snapshot, isBackwards: isBackwards,
+              stepsBeforePages: random.generator.pick([1, 1, 3, 100]))
+            let seeks = random.generator.one(in: 2)
             var wanted = (isBackwards ? expected.reversed() : expected)[...]
             while let entry = try scan.next() {
+              if scan.pages != nil { pageSteps += 1 }
               let first = wanted.popFirst()
               let next = try #require(first, "seed \(seed): one too many")
               let path = try scan.path(of: entry)
@@ -139,7 +144,7 @@ import Testing
                   #expect(value == next.values[position], "seed \(seed)")
                 }
               }
-              if random.generator.one(in: 4),
+              if seeks, random.generator.one(in: 4),
                 let target = wanted.randomElement(using: &random.generator)
               {
                 // Seek to where the target is, as another index would know it.
@@ -160,6 +165,7 @@ import Testing
         }
       }
     }
+    #expect(world != .whole || pageSteps > 50, "\(world) \(definition) \(pageSteps)")
   }
 
   @Test(arguments: [World.whole, .truncated])
