@@ -9,6 +9,8 @@ final class ConnectorPlan: Sendable {
   let connector: CompiledConnector
   private let layouts: [String: TableLayout]
   private let operations: [String: Operation]
+  /// Of the root fields of queries, by the query's name.
+  private let selectedColumns: [String: [SelectedColumns?]]
   private let relations: [String: [Relation]]
   /// By the GraphQL type of the table that is referred to.
   private let references: [String: [(TableLayout, Reference)]]
@@ -56,11 +58,21 @@ final class ConnectorPlan: Sendable {
       grouping: layouts.values.flatMap { layout in layout.references.map { (layout, $0) } },
       by: { $0.1.target })
     cleared = Self.cleared(references)
-    operations = Dictionary(
+    let operations = Dictionary(
       connector.operations.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    self.operations = operations
+    selectedColumns = operations.filter { $0.value.kind == .query }.mapValues {
+      [layouts] operation in
+      operation.fields.map { root in
+        layouts[root.table].flatMap { SelectedColumns(root.selections, of: $0) }
+      }
+    }
   }
 
   func operation(_ name: String) -> Operation? { operations[name] }
+
+  /// Of each root field of a query; nil for one that selects more than columns.
+  func selectedColumns(of query: String) -> [SelectedColumns?] { selectedColumns[query] ?? [] }
 
   func layout(_ typeName: String) throws(OperationFailure) -> TableLayout {
     guard let layout = layouts[typeName] else {

@@ -191,7 +191,7 @@ final class ConnectorService: OperationExecutor {
       execution.marksRows = marksRows
       try execution.checkAccess(isStrict: settings.isStrict)
       let fields = try await firestore.read { [execution] reader in
-        try QueryRunner(execution: execution, reader: reader).fields(operation.fields)
+        try QueryRunner(execution: execution, reader: reader).fields()
       }
       try execution.check(operation.checks, .object(fields.all))
       var response = OperationResponse(fields: fields.shown)

@@ -2,6 +2,29 @@ import DataConnectModel
 import Foundation
 import Hearth
 
+/// Selected columns without directives: what is the same in every execution.
+final class SelectedColumns: Sendable {
+  /// The response keys.
+  fileprivate let names: [String]
+  fileprivate let columns: [TableLayout.ColumnLayout]
+  fileprivate let decoding: ProjectedRow.Plan
+
+  /// Nil if other fields are selected, or a field has directives.
+  init?(_ selections: [Selection], of layout: TableLayout) {
+    var columns: [TableLayout.ColumnLayout] = []
+    columns.reserveCapacity(selections.count)
+    for selection in selections {
+      guard case .column(let name) = selection.kind, selection.modifiers == Modifiers(),
+        let column = layout.column(name)
+      else { return nil }
+      columns.append(column)
+    }
+    self.columns = columns
+    names = selections.map(\.responseKey)
+    decoding = ProjectedRow.Plan(layout.storedFields, columns.map(\.step))
+  }
+}
+
 /// The selected fields of a row, with the documents that they need, and the objects made of them.
 final class Projection {
   private enum Field {
@@ -118,6 +141,25 @@ final class Projection {
 
   /// Of `rowMember`: the columns. Nil if rows are not marked.
   private let markedColumns: DataValue?
+
+  /// The same as the other initializer makes of the selections. Rows are not marked.
+  init(
+    _ selected: SelectedColumns, of layout: TableLayout, _ execution: Execution,
+    _ reader: ReadTransaction
+  ) {
+    self.execution = execution
+    self.reader = reader
+    self.layout = layout
+    selections = []
+    fields = []
+    inclusions = []
+    names = selected.names
+    columns = selected.columns
+    markedColumns = nil
+    isPlain = true
+    needsDocumentID = false
+    decoder.configuration = selected.decoding
+  }
 
   init(
     _ selections: [Selection], of layout: TableLayout, _ execution: Execution,

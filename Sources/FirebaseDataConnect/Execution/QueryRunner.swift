@@ -10,13 +10,24 @@ struct QueryRunner {
   private var builder: FilterBuilder { FilterBuilder(execution: execution, reader: reader) }
   private var firestore: Firestore { execution.firestore }
 
-  func fields(_ roots: [RootField]) throws -> RootFields {
+  /// The root fields of the operation.
+  func fields() throws -> RootFields {
+    let known =
+      execution.marksRows ? [] : execution.plan.selectedColumns(of: execution.operation.name)
+    return try fields(execution.operation.fields, known)
+  }
+
+  /// - Parameter known: The selected columns of each root field, where they are known.
+  func fields(
+    _ roots: [RootField], _ known: [SelectedColumns?] = []
+  ) throws -> RootFields {
     var fields = RootFields()
-    for root in roots {
+    for (index, root) in roots.enumerated() {
       do {
         try execution.checkIncluded(root)
         guard execution.isIncluded(root.modifiers) else { continue }
-        try fields.add(value(of: root), of: root, execution)
+        let columns = index < known.count ? known[index] : nil
+        try fields.add(value(of: root, columns), of: root, execution)
       } catch {
         throw OperationFailure(error, in: root)
       }
@@ -24,11 +35,17 @@ struct QueryRunner {
     return fields
   }
 
-  private func value(of root: RootField) throws -> DataValue {
+  private func value(
+    of root: RootField, _ columns: SelectedColumns?
+  ) throws -> DataValue {
+    func projection(_ layout: TableLayout) throws -> Projection {
+      if let columns { return Projection(columns, of: layout, execution, reader) }
+      return try Projection(root.selections, of: layout, execution, reader)
+    }
     switch root.action {
     case .lookup:
       let layout = try execution.plan.layout(root.table)
-      let projection = try Projection(root.selections, of: layout, execution, reader)
+      let projection = try projection(layout)
       let value =
         try documentID(root, layout).map { try row($0, layout, projection) } ?? .null
       try projection.checkReached()
@@ -40,7 +57,7 @@ struct QueryRunner {
         try groups.checkReached()
         return values
       }
-      let projection = try Projection(root.selections, of: layout, execution, reader)
+      let projection = try projection(layout)
       let values = try list(root.arguments, layout, projection)
       try projection.checkReached()
       return .list(values)
@@ -48,7 +65,7 @@ struct QueryRunner {
     case .query: return .object(try fields(root.fields).shown)
     case .search, .similarity:
       let layout = try execution.plan.layout(root.table)
-      let projection = try Projection(root.selections, of: layout, execution, reader)
+      let projection = try projection(layout)
       let values =
         try root.action == .search
         ? found(root, layout, projection) : nearest(root, layout, projection)
