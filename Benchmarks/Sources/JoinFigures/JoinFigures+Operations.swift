@@ -28,6 +28,11 @@ extension JoinFigures {
     } grdb: {
       try sqlite.praised(in: $0)
     }
+    try await compare("Operation: count and sum by genre", 1, { _ in }) { _ in
+      try await operations.totalsByGenre()
+    } grdb: { _ in
+      try sqlite.totalsByGenre()
+    }
     try await compare("Operation: count and sum by genre, one author", 200, author) {
       try await operations.totalsByGenre(of: $0)
     } grdb: {
@@ -46,11 +51,13 @@ extension JoinFigures {
     }
   }
 
-  /// One mutation for each of many authors, from 1 task and from 64.
+  /// One mutation for each of many authors, from 1 task and from 64, with another text in each round and
+  /// run: a mutation that changes nothing writes nothing.
   private func mutations(
     _ name: String, hearth: @escaping @Sendable (Int, String) async throws -> Void,
     grdb: @escaping @Sendable (Int, String) async throws -> Void
   ) async throws {
+    let run = UInt32.random(in: 0 ... .max)
     for tasks in [1, 64] {
       let name = "Operation: \(name), \(tasks) task\(tasks == 1 ? "" : "s")"
       guard wants(name) else { continue }
@@ -58,8 +65,11 @@ extension JoinFigures {
       var times: (own: [Double], their: [Double]) = ([], [])
       for round in 0...rounds {
         let authors = (0..<count).map { ($0 &* 31 &+ round &* 7) % library.authors }
-        let own = try await insert(tasks, authors) { try await hearth($0, "operation \(round)") }
-        let their = try await insert(tasks, authors) { try await grdb($0, "operation \(round)") }
+        let text = "operation \(run) \(round)"
+        let own =
+          side == "grdb" ? 0 : try await insert(tasks, authors) { try await hearth($0, text) }
+        let their =
+          side == "hearth" ? 0 : try await insert(tasks, authors) { try await grdb($0, text) }
         guard round > 0 else { continue }
         times.own.append(own)
         times.their.append(their)

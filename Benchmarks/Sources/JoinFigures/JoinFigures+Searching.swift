@@ -5,7 +5,10 @@ extension JoinFigures {
     let (words, places) = ("2 words, best 20", "within 2 km")
     guard wants(words) || wants(places) else { return }
     if side != "hearth" { try sqlite.prepareSearches() }
-    if side != "grdb" { try await hearth.prepareSearches() }
+    if side != "grdb" {
+      try await hearth.prepareSearches()
+      _ = FileManager.default.createFile(atPath: searchMarker, contents: nil)
+    }
     try await search(words, 20, self.words) {
       try await hearth.matches(of: $0)
     } grdb: {

@@ -7,8 +7,8 @@ import Ratios
 ///       [books=100000] [rounds=7] [folder=…] [only=<part of a name>] [side=hearth|grdb]
 ///
 /// A line is `ratio<TAB>name<TAB>value<TAB>spread`; above 1, Hearth is faster. `time` lines have the
-/// medians of both. With a folder, a library that is there is used again, unless books were inserted. `side` runs one of both, for
-/// a profiler.
+/// medians of both. With a folder, a library that is there is used again, unless books were inserted.
+/// `side` runs one of both, for a profiler.
 @main
 struct JoinFigures {
   let library: Library
@@ -19,6 +19,8 @@ struct JoinFigures {
   let side: String?
   /// A file that exists while the folder has exactly the library.
   let marker: String
+  /// A file that exists if the folder has indexes on words and cells.
+  var searchMarker: String { "\(marker).searched" }
 
   static func main() async throws {
     var options: [String: String] = [:]

@@ -56,6 +56,7 @@ struct OperationLibrary {
     query Totals($author: String!) {
       books(where: {authorId: {eq: $author}}) { genre _count pages_sum }
     }
+    query AllTotals { books { genre _count pages_sum } }
     mutation Rename($id: String!, $name: String!) { author_update(id: $id, data: {name: $name}) }
     mutation AddNote($id: String!, $name: String!) {
       note_insert(data: {text: $name, authorId: $id})
@@ -162,6 +163,10 @@ struct OperationLibrary {
     }
   }
 
+  struct NoVariables: DataConnectVariables {
+    var dataConnectValues: DataObject { DataObject() }
+  }
+
   struct RenameVariables: DataConnectVariables {
     var id: String
     var name: String
@@ -230,6 +235,12 @@ struct OperationLibrary {
   func totalsByGenre(of author: Int) async throws -> Int {
     try await run("Totals", "author", ID.author(author), Books<Genre>.self).books
       .reduce(0) { $0 + $1.count * $1.pages }
+  }
+
+  func totalsByGenre() async throws -> Int {
+    try await dataConnect.query(
+      name: "AllTotals", variables: NoVariables(), resultsDataType: Books<Genre>.self
+    ).execute(fetchPolicy: .serverOnly).data.books.reduce(0) { $0 + $1.count * $1.pages }
   }
 
   func rename(_ author: Int, to name: String) async throws {
