@@ -499,7 +499,8 @@ struct OperationGenerator {
       result.append(selection)
     }
     for column in table.columns where chance(50) {
-      add(OperationSelection(key: column.name, name: column.name, kind: .column(column.name)))
+      let key = chance(20) ? "c\(result.count)" : column.name
+      add(OperationSelection(key: key, name: column.name, kind: .column(column.name)))
     }
     if depth > 0 {
       for reference in table.references where chance(40) {

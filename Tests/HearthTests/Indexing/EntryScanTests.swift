@@ -209,7 +209,10 @@ import Testing
     }
   }
 
-  @Test func `to be sought to where it is or was does not make a scan tell again`() throws {
+  @Test(arguments: [1, 100])
+  func `to be sought to where it is or was does not make a scan tell again`(
+    _ stepsBeforePages: Int
+  ) throws {
     var random = RandomValues(seed: 1)
     let fixture = try fixture(Self.definitions[0], .whole, &random, count: 0)
     for number in 0..<10 as Range<Int64> {
@@ -221,7 +224,7 @@ import Testing
       for isBackwards in [false, true] {
         let scan = try EntryScan(
           EntryRange(fixture.index, in: ResourcePath(["c"])), in: snapshot,
-          isBackwards: isBackwards)
+          isBackwards: isBackwards, stepsBeforePages: stepsBeforePages)
         var suffixes: [[UInt8]] = []
         while let entry = try scan.next() {
           suffixes.append(Array(entry.suffix))
