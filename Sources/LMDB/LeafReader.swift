@@ -139,8 +139,7 @@ public struct LeafReader {
     return node
   }
 
-  /// The child of a branch page that has the first key at or above `lowest`, or the end of whose keys
-  /// is below it.
+  /// The index of the child whose pages hold `lowest`, if any page does: where a scan from it begins.
   fileprivate func child(of nodes: NodePage, with lowest: UnsafeRawBufferPointer) throws -> Int {
     var index = 0
     while index + 1 < nodes.count, try compare(node(nodes, index + 1).key, lowest) <= 0 {
@@ -196,7 +195,7 @@ public struct LeafReader {
   }
 }
 
-/// A walk through the entries of a table, forward from a key: a cursor's steps in less time.
+/// Reads the entries of a table forward from a key, as a cursor does, in less time for each entry.
 ///
 ///     if let walk = try snapshot.walk(table, from: lowest) {
 ///       while let (key, value) = try walk.next() { print(key.count, value.count) }
@@ -327,8 +326,9 @@ extension Snapshot {
     return leaves.flatMap { agrees($0, table) ? $0 : nil }
   }
 
-  /// A walk from the first entry whose key is at or above `lowest`. Nil where `leaves` is nil. To begin
-  /// takes as long as a hundred steps save.
+  /// A walk from the first entry whose key is at or above `lowest`. Nil if `leaves` is nil.
+  ///
+  /// To begin a walk takes as much time as a hundred of its steps save: use a cursor for fewer entries.
   ///
   /// Throws `corrupted` or `pageNotFound` if a page is damaged.
   public func walk(_ table: Table, from lowest: UnsafeRawBufferPointer) throws -> LeafWalk? {

@@ -2,7 +2,8 @@ import DataConnectModel
 import Foundation
 import Hearth
 
-/// Selected columns without directives: what is the same in every execution.
+/// The columns that a root field selects, if it selects nothing else and none has directives. They are
+/// the same in every execution, and are resolved once.
 final class SelectedColumns: Sendable {
   /// The response keys.
   fileprivate let names: [String]

@@ -64,7 +64,7 @@ final class EntryScan {
   @exclusivity(unchecked) private var cursor: Cursor
   /// The steps of the cursor since it was moved to its place.
   @exclusivity(unchecked) private var steps = 0
-  /// Continues for the cursor after many steps forward, and takes less time for each.
+  /// Replaces the cursor after many steps forward. Nil while the cursor is used.
   @exclusivity(unchecked) private(set) var pages: LeafWalk?
   /// The current entry of `pages`.
   @exclusivity(unchecked) private var inPages = (
@@ -81,8 +81,7 @@ final class EntryScan {
   @exclusivity(unchecked) private var documentKey = KeyBuffer()
   @exclusivity(unchecked) private var collectionPrefix: [UInt8] = []
 
-  /// - Parameter stepsBeforePages: The steps after which pages are read. To begin that takes as long as
-  ///   so many steps of a cursor.
+  /// - Parameter stepsBeforePages: The number of steps after which `pages` replaces the cursor.
   init(
     _ range: EntryRange, in snapshot: StoreSnapshot, isBackwards: Bool = false,
     touched: ReadCounters = ReadCounters(), stepsBeforePages: Int = 100
