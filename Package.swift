@@ -300,7 +300,7 @@ let package = Package(
     .testTarget(
       name: "HearthServerTests",
       dependencies: [
-        "HearthServer", "HearthEngine", "FirestoreProtocol", "HearthCLI",
+        "HearthServer", "Hearth", "HearthEngine", "FirestoreProtocol", "HearthCLI",
         .product(
           name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport",
           condition: .when(traits: ["Server"])),

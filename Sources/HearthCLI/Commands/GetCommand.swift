@@ -20,8 +20,8 @@
         try Terminal.print(Terminal.bold(snapshot.reference.path))
         for line in fields.lines(width: Terminal.width - 2) { try Terminal.print("  " + line) }
         if let createTime = snapshot.createTime, let updateTime = snapshot.updateTime {
-          let changed = createTime == updateTime ? "" : ", updated \(updateTime.iso8601)"
-          try Terminal.print(Terminal.faint("  (created \(createTime.iso8601)\(changed))"))
+          let changed = createTime == updateTime ? "" : ", updated \(Instant(updateTime).text)"
+          try Terminal.print(Terminal.faint("  (created \(Instant(createTime).text)\(changed))"))
         }
       }
     }

@@ -20,24 +20,15 @@
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-      let json = try JSONReader.read(fields == "-" ? SetCommand.standardInput() : fields)
+      let json = try JSONReader.read(
+        fields == "-" ? SetCommand.standardInput() : fields, roundingLongIntegers: output.json)
       try await file.open(.making) { db in
         let document = db.document(path)
-        try await document.setData(try fields(of: json).fields(in: db), merge: merge)
+        let fields = try output.json ? json.fields(ofDocumentIn: db) : json.fields(in: db)
+        try await document.setData(fields, merge: merge)
         guard output.json, let line = try await document.getDocument().jsonLine else { return }
         try Terminal.print(line)
       }
-    }
-
-    /// With --json the input is a document, so that `get --json` can be piped into `set --json`.
-    private func fields(of json: JSON) throws -> JSON {
-      guard output.json else { return json }
-      guard let fields = json.member("fields") else {
-        throw Failure(
-          "With --json the input is a document, as get --json prints it: {\"fields\": {\"pages\": "
-            + "{\"integerValue\": \"412\"}}}.")
-      }
-      return fields
     }
 
     private static func standardInput() throws -> String {

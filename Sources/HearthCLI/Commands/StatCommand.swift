@@ -62,7 +62,7 @@
         case .size: " (the log is full)"
         case .age, nil: ""
         }
-      return "since \(oldest.iso8601)\(end); \(kept)"
+      return "since \(Instant(oldest).text)\(end); \(kept)"
     }
 
     private static func json(_ statistics: Firestore.Statistics) -> JSON {
@@ -88,7 +88,7 @@
         JSON.Member("isRetentionStored", .boolean(statistics.isRetentionStored)),
         JSON.Member(
           "oldestReadableTime",
-          statistics.oldestReadableTime.map { .string($0.iso8601) } ?? .null),
+          statistics.oldestReadableTime.map { .string(Instant($0).text) } ?? .null),
         JSON.Member(
           "retentionEnd", statistics.retentionEnd.map { .string($0.rawValue) } ?? .null),
         integer("formatVersion", statistics.formatVersion),

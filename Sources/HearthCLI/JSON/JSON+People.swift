@@ -47,7 +47,7 @@
       case (.map, _):
         guard let fields = content.member("fields") else { return "{}" }
         if let vector = fields.vector {
-          return "vector [" + vector.array.map(\.description).joined(separator: ", ") + "]"
+          return "vector [" + vector.map(\.brief).joined(separator: ", ") + "]"
         }
         return fields.fieldsBrief
       default: return content.text

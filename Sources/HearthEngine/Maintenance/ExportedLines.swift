@@ -58,9 +58,9 @@ struct ExportedLines: ~Copyable {
   mutating func next() throws -> DocumentJSON.Line? {
     while let line = try nextLine() {
       lineNumber += 1
-      if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
+      if JSONReader.isBlank(line) { continue }
       do {
-        let json = try JSONReader.read(Array(line))
+        let json = try JSONReader.read(Array(line), roundingLongIntegers: true)
         if lineNumber == 1, let version = json["hearthExport"] {
           guard version == .integer(1) else { throw UnknownVersion() }
           isWholeExport = true

@@ -6,12 +6,23 @@ package struct JSONReader {
   private let bytes: [UInt8]
   private var position = 0
   private var depth = 0
+  private var roundsLongIntegers = false
+
+  private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
   /// The one value in `text`. Throws `JSONError` with the position of the error.
-  package static func read(_ text: String) throws -> JSON { try read(Array(text.utf8)) }
+  ///
+  /// - Parameter roundingLongIntegers: Integers beyond 64 bits are read as doubles, as Protocol
+  ///   Buffers do. They are errors otherwise.
+  package static func read(_ text: String, roundingLongIntegers: Bool = false) throws -> JSON {
+    try read(Array(text.utf8), roundingLongIntegers: roundingLongIntegers)
+  }
 
-  package static func read(_ utf8: [UInt8]) throws -> JSON {
+  /// Same as for a `String`. A byte order mark at the beginning is skipped.
+  package static func read(_ utf8: [UInt8], roundingLongIntegers: Bool = false) throws -> JSON {
     var reader = JSONReader(bytes: utf8)
+    reader.roundsLongIntegers = roundingLongIntegers
+    if utf8.starts(with: byteOrderMark) { reader.position = byteOrderMark.count }
     let value = try reader.value()
     reader.skipSpace()
     guard reader.next == nil else { throw reader.failure("expected the end") }
@@ -27,6 +38,20 @@ package struct JSONReader {
     return value
   }
 
+  /// The number that a text consists of, an integer or a double; nil for another text.
+  static func number(_ text: String) -> JSON? {
+    var reader = JSONReader(bytes: Array(text.utf8))
+    reader.roundsLongIntegers = true
+    guard let number = try? reader.number(), reader.next == nil else { return nil }
+    return number
+  }
+
+  /// Whether there is no value: only space, and possibly a byte order mark.
+  static func isBlank(_ utf8: ArraySlice<UInt8>) -> Bool {
+    let text = utf8.starts(with: byteOrderMark) ? utf8.dropFirst(byteOrderMark.count) : utf8
+    return text.allSatisfy(isSpace)
+  }
+
   private init(bytes: [UInt8]) { self.bytes = bytes }
 
   private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
@@ -38,10 +63,12 @@ package struct JSONReader {
     return JSONError("The JSON is not valid: \(problem) at line \(line), column \(column).")
   }
 
+  private static func isSpace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
+  }
+
   private mutating func skipSpace() {
-    while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 {
-      position += 1
-    }
+    while let byte = next, JSONReader.isSpace(byte) { position += 1 }
   }
 
   private mutating func take(_ character: Unicode.Scalar) -> Bool {
@@ -83,7 +110,7 @@ package struct JSONReader {
 
   private mutating func object() throws -> JSON {
     var members: [JSON.Member] = []
-    // By bytes: canonically equivalent names are different fields.
+    // By bytes: canonically equivalent names are different fields. Used for more than a few members.
     var names: Set<[UInt8]> = []
     skipSpace()
     if take("}") { return .object([]) }
@@ -91,9 +118,14 @@ package struct JSONReader {
       skipSpace()
       guard next == UInt8(ascii: "\"") else { throw failure("expected a name in quotes") }
       let name = try string()
-      guard names.insert(Array(name.utf8)).inserted else {
-        throw failure("the name \"\(name)\" twice")
+      let isRepeated: Bool
+      if members.count < 8 {
+        isRepeated = members.contains { UTF8Order.areEqual($0.name, name) }
+      } else {
+        if members.count == 8 { names = Set(members.map { Array($0.name.utf8) }) }
+        isRepeated = !names.insert(Array(name.utf8)).inserted
       }
+      guard !isRepeated else { throw failure("the name \"\(name)\" twice") }
       skipSpace()
       guard take(":") else { throw failure("expected a colon") }
       members.append(JSON.Member(name, try value()))
@@ -132,10 +164,14 @@ package struct JSONReader {
     let text = String(decoding: bytes[start..<position], as: UTF8.self)
     // -0 is read as a double, which keeps the sign.
     if isInteger, text != "-0" {
-      guard let integer = Int64(text) else {
-        throw failure("\(text) is beyond 64 bits; {\"doubleValue\": \"\(text)\"} is possible")
+      if let integer = Int64(text) { return .integer(integer) }
+      // One that rounds to an integer of 64 bits would later be taken for this integer.
+      if roundsLongIntegers, let double = Double(text), double.isFinite,
+        Int64(exactly: double) == nil
+      {
+        return .double(double)
       }
-      return .integer(integer)
+      throw failure("\(text) is beyond 64 bits; {\"doubleValue\": \"\(text)\"} is possible")
     }
     guard let double = Double(text), double.isFinite else {
       throw failure("\(text) is beyond a double")
@@ -155,7 +191,12 @@ package struct JSONReader {
 
   private mutating func string() throws -> String {
     position += 1
-    var utf8: [UInt8] = []
+    let start = position
+    // Most strings have no escapes, and are copied at once.
+    while let byte = next, byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
+      position += 1
+    }
+    var utf8 = Array(bytes[start..<position])
     while let byte = next {
       switch byte {
       case UInt8(ascii: "\""):

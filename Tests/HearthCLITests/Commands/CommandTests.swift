@@ -45,6 +45,24 @@
           .contains(#""fields":"# + Self.everyType))
     }
 
+    @Test func `a document of the REST interface is set with --json, also an empty one`() throws {
+      for (fields, stored) in [
+        ("", "{}"), (#","fields":null"#, "{}"),
+        (
+          #","fields":{"t":{"timestampValue":"2014-10-02T15:01:23+05:30"},"b":{"bytesValue":"-_8"}}"#,
+          #"{"b":{"bytesValue":"+/8="},"t":{"timestampValue":"2014-10-02T09:31:23Z"}}"#
+        ),
+        (#","fields":{"d":{"double_value":1e19}}"#, #"{"d":{"doubleValue":1e+19}}"#),
+      ] {
+        let name = #""name":"projects/p/databases/(default)/documents/a/b""#
+        let set = try hearth("set", "a.hearth", "books/dune", "{\(name)\(fields)}", "--json")
+        #expect(set.status == 0 && set.output.contains(#""fields":\#(stored),"#), "\(set)")
+      }
+      // All of it is typed: what is plain is an error, rather than something else.
+      let plain = try hearth("set", "a.hearth", "books/dune", #"{"fields":{"a":1}}"#, "--json")
+      #expect(plain.status == 1 && plain.error.contains("Expected a value"), "\(plain.error)")
+    }
+
     @Test func `a schema shows classes with their pointers and relations`() throws {
       _ = try hearth("set", "a.hearth", "Author/a", #"{"name": "Ann"}"#)
       _ = try hearth(
@@ -256,7 +274,7 @@
       ),
       (
         ["set", "a.hearth", "books/dune", #"{"a": 1}"#, "--json"],
-        #"With --json the input is a document, as get --json prints it: {"fields": {"pages": {"integerValue": "412"}}}."#
+        #"A document has no member "a". With --json the input is a document, as get --json prints it: {"fields": {"pages": {"integerValue": "412"}}}."#
       ),
       (
         ["get", "text.hearth", "a/b"], "Cannot open text.hearth. The file is not an LMDB database."

@@ -40,6 +40,38 @@
       }
     }
 
+    @Test func `a byte order mark before the value is skipped, once`() throws {
+      let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+      #expect(try JSONReader.read(mark + Array(" 1".utf8)) == .integer(1))
+      #expect(throws: (any Error).self) { try JSONReader.read(mark + mark + Array("1".utf8)) }
+      #expect(throws: (any Error).self) { try JSONReader.read(Array("[1,".utf8) + mark + [0x5D]) }
+    }
+
+    @Test func `a name is found twice among few members and among many`() throws {
+      for count in [1, 7, 8, 9, 100] {
+        let members = (0..<count).map { "\"n\($0)\":1" }
+        #expect(throws: Never.self) { try JSONReader.read("{\(members.joined(separator: ","))}") }
+        for repeated in members {
+          let text = "{\((members + [repeated]).joined(separator: ","))}"
+          #expect(throws: (any Error).self, "\(text)") { try JSONReader.read(text) }
+        }
+      }
+      #expect(throws: Never.self) { try JSONReader.read(#"{"é":1,"e\u0301":2}"#) }
+    }
+
+    @Test func `an integer beyond 64 bits is a double where that is asked for`() throws {
+      for (text, number) in [
+        ("9223372036854775808", 0x1p63), ("-1000000000000000000000", -1e21),
+      ] {
+        #expect(throws: (any Error).self) { try JSONReader.read(text) }
+        #expect(try JSONReader.read(text, roundingLongIntegers: true) == .double(number))
+      }
+      // It rounds to the smallest integer of 64 bits, which it is not.
+      #expect(throws: (any Error).self) {
+        try JSONReader.read("-9223372036854775809", roundingLongIntegers: true)
+      }
+    }
+
     @Test func `no bytes trap the reader`() {
       // Always the same texts: splitmix64 from a fixed seed.
       struct Generator: RandomNumberGenerator {

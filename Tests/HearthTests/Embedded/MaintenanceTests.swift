@@ -320,11 +320,14 @@ import Testing
     let good = #"{"name":"a/1","fields":{"n":{"integerValue":"1"}}}"#
     let faults: [(String, String)] = [
       ("{", "not valid"), (#"{"name":"a","fields":{}}"#, "even number"),
-      (#"{"name":"a/b","fields":{"x":{"integerValue":"1.5"}}}"#, "an integer"),
-      (#"{"name":"a/b","fields":{"x":{"stringValue":"a","nullValue":null}}}"#, "a value"),
+      (#"{"name":"a/b","fields":{"x":{"integerValue":"1.5"}}}"#, "integerValue cannot be \"1.5\""),
+      (#"{"name":"a/b","fields":{"x":{"stringValue":"a","nullValue":null}}}"#, "one type only"),
       (#"{"name":"a/__b__","fields":{}}"#, "reserved"), (#"{"fields":{}}"#, "lacks a name"),
-      (#"{"name":"a/b","fields":{"x":{"timestampValue":"2026-02-30T00:00:00Z"}}}"#, "a time"),
-      (#"{"name":"a/b","fields":{"x":{"bytesValue":"*"}}}"#, "base64"),
+      (
+        #"{"name":"a/b","fields":{"x":{"timestampValue":"2026-02-30T00:00:00Z"}}}"#,
+        "timestampValue cannot be"
+      ),
+      (#"{"name":"a/b","fields":{"x":{"bytesValue":"*"}}}"#, "bytesValue cannot be"),
     ]
     for (index, (line, sentence)) in faults.enumerated() {
       let db = try open("f\(index).hearth")
@@ -342,6 +345,36 @@ import Testing
       #expect(
         report.documents == 2 && report.invalidLineCount == 1 && report.invalidLines[0].line == 3)
       #expect(try documents(db).count == 2)
+      try await db.terminate()
+    }
+  }
+
+  @Test func `documents as Firestore's REST interface gives them are imported`() async throws {
+    let name = "projects/p/databases/(default)/documents/"
+    let times =
+      #""createTime":"2026-11-28T11:03:56.601593Z","updateTime":"2026-11-28T12:03:57+01:00""#
+    let lines = [
+      #"{"name":"\#(name)books/empty",\#(times)}"#,
+      #"{"name":"\#(name)books/full","fields":{"n":{"integerValue":412},"#
+        + #""t":{"timestampValue":"2014-10-02T15:01:23+05:30"},"b":{"bytesValue":"-_8"},"#
+        + #""p":{"geoPointValue":{"longitude":10}},"l":{"arrayValue":{}}},\#(times)}"#,
+    ]
+    // Programs of Windows begin files with a byte order mark, some with a line of its own.
+    for (index, beginning) in ["", "\u{FEFF}", "\u{FEFF}\r\n"].enumerated() {
+      try (beginning + lines.joined(separator: "\r\n"))
+        .write(toFile: path("a.jsonl"), atomically: true, encoding: .utf8)
+      let target = path("new\(index).hearth")
+      let report = try await FirestoreFile(at: target).import(from: path("a.jsonl"))
+      #expect(report.documents == 2)
+      let db = try Firestore.open(at: target)
+      let empty = try await db.document("books/empty").getDocument()
+      #expect(empty.exists && empty.data()?.isEmpty == true)
+      #expect(empty.updateTime?.seconds == 1_795_863_837)
+      let full = try await db.document("books/full").getDocument()
+      #expect(full["n"] as? Int == 412 && (full["l"] as? [Any])?.isEmpty == true)
+      #expect((full["t"] as? Timestamp)?.seconds == 1_412_242_283)
+      #expect(full["b"] as? Data == Data([0xFB, 0xFF]))
+      #expect(full["p"] as? GeoPoint == GeoPoint(latitude: 0, longitude: 10))
       try await db.terminate()
     }
   }
@@ -610,11 +643,11 @@ import Testing
       (#"{"name":"a/b","fields":{"x":{"nullValue":null},"x":{"nullValue":null}}}"#, true),
       (value(#"{"integerValue":"9223372036854775808"}"#), true),
       (value(#"{"integerValue":9223372036854775808}"#), true),
-      (value(#"{"integerValue":1.0}"#), true), (value(#"{"integerValue":""}"#), true),
+      (value(#"{"integerValue":1.0}"#), false), (value(#"{"integerValue":""}"#), true),
       (value(#"{"integerValue":" 1"}"#), true), (value(#"{"doubleValue":1e400}"#), true),
-      (value(#"{"doubleValue":"1e5"}"#), true), (value(#"{"doubleValue":-1e-400}"#), nil),
+      (value(#"{"doubleValue":"1e5"}"#), false), (value(#"{"doubleValue":-1e-400}"#), nil),
       (value(#"{"booleanValue":1}"#), true), (value(#"{"stringValue":null}"#), true),
-      (value(#"{"stringValue":"\ud800"}"#), true), (value(#"{"nullValue":0}"#), true),
+      (value(#"{"stringValue":"\ud800"}"#), true), (value(#"{"nullValue":0}"#), false),
       (value(#"{"timestampValue":"0000-01-01T00:00:00Z"}"#), true),
       (value(#"{"timestampValue":"10000-01-01T00:00:00Z"}"#), true),
       (value(#"{"timestampValue":"9999-12-31T23:59:60Z"}"#), true),

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Hearth
@@ -72,12 +73,49 @@ import Testing
     #expect(Instant(text: text)?.text == text)
   }
 
-  @Test(arguments: [
-    "", "2026-01-01", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "2026-01-01T24:00:00Z",
-    "2026-01-01T00:00:00", "2026-01-01T00:00:00.Z", "0000-01-01T00:00:00Z", "x026-01-01T00:00:00Z",
-    "2026-01-01T00:00:00.1234567890Z",
-  ])
-  func `what is no moment is none`(text: String) {
-    #expect(Instant(text: text) == nil)
+  @Test func `a document without fields is empty, as the REST interface gives it`() throws {
+    let line = try DocumentJSON.line(
+      try JSONReader.read(#"{"name":"a/b","createTime":"2026-11-28T12:03:56+01:00"}"#))
+    #expect(line.fields.isEmpty && line.updateTime == nil)
+    #expect(line.createTime?.text == "2026-11-28T11:03:56Z")
+  }
+
+  @Test func `a member that nothing reads is refused, not left out`() throws {
+    for text in [
+      #"{"name":"a/b","field":{}}"#, #"{"name":"a/b","fields":{"a":{"uuidValue":"x"}}}"#,
+      #"{"name":"a/b","fields":{"a":{"geoPointValue":{"altitude":1}}}}"#,
+      #"{"name":"a/b","fields":{"a":{"arrayValue":{"value":[]}}}}"#,
+      #"{"name":"a/b","fields":{"a":{"mapValue":{"b":{"nullValue":null}}}}}"#,
+    ] {
+      #expect(throws: Status.self, "\(text)") { try DocumentJSON.line(try JSONReader.read(text)) }
+    }
+  }
+
+  @Test func `base64 of every length is read in each of its forms`() throws {
+    for count in 0..<70 {
+      let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 151 + count) }
+      let padded = Data(bytes).base64EncodedString()
+      let forURLs = padded.replacing("+", with: "-").replacing("/", with: "_")
+      for text in [
+        padded, forURLs, padded.replacing("=", with: ""), forURLs.replacing("=", with: ""),
+      ] {
+        let json = HearthEngine.JSON.object([.init("bytesValue", .string(text))])
+        #expect(try DocumentJSON.plainValue(json) == .bytes(bytes), "\(text)")
+      }
+    }
+  }
+
+  @Test func `plain values and typed ones are mixed on the command line`() throws {
+    let fields = try DocumentJSON.plainFields(
+      try JSONReader.read(
+        #"{"a":[1,1.5,{"integerValue":"2"},null],"b":{"c":{"stringValue":"x"},"d":true},"#
+          + #""e":{"stringValue":"x","f":1},"string_value":{"string_value":"x"}}"#))
+    #expect(
+      fields.fields.map(\.value) == [
+        .array([.integer(1), .double(1.5), .integer(2), .null]),
+        .map(MapValue([("c", .string("x")), ("d", .boolean(true))])),
+        .map(MapValue([("stringValue", .string("x")), ("f", .integer(1))])),
+        .map(MapValue([("string_value", .string("x"))])),
+      ])
   }
 }
