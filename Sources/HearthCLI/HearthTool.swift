@@ -36,6 +36,10 @@
         they take typed values: {"timestampValue": "1965-08-01T00:00:00Z"}, {"bytesValue": "base64"}, \
         {"referenceValue": "books/dune"}, {"geoPointValue": {"latitude": 59.91, "longitude": 10.75}}, \
         {"doubleValue": "NaN"}.
+
+        Names that a terminal would act on, or hide a part of, are printed as JSON strings, and what else comes \
+        from a database or a file has escapes for such characters. Nothing is bold or faint if the environment \
+        has a NO_COLOR that is not empty; with TERM=dumb there is no progress bar either.
         """,
       subcommands: [
         DemoCommand.self, GetCommand.self, SetCommand.self, ListCommand.self, QueryCommand.self,
@@ -55,6 +59,7 @@
         try checkArguments()
         var command = try HearthTool.parseAsRoot(
           CommandAliases.rewrite(Array(CommandLine.arguments.dropFirst())))
+        TerminalLog.begin(for: command)
         if var command = command as? any AsyncParsableCommand {
           try await command.run()
         } else {
@@ -63,9 +68,19 @@
       } catch {
         // A command that succeeds despite the signal ends normally. A failed one ends with the
         // signal's status.
-        if let status = Interruption.status { HearthTool.exit(withError: ExitCode(status)) }
-        HearthTool.exit(withError: sentence(of: error))
+        end(Interruption.status.map { ExitCode($0) } ?? sentence(of: error))
       }
+    }
+
+    /// Ends the process as `HearthTool.exit(withError:)` does. Errors name what strangers have named.
+    private static func end(_ error: any Error) -> Never {
+      let code = HearthTool.exitCode(for: error)
+      let message = HearthTool.fullMessage(for: error)
+      if !message.isEmpty {
+        let text: TerminalText = "\(lines: message)"
+        if code.isSuccess { try? Terminal.print(text) } else { Terminal.printAside(text) }
+      }
+      exit(code.rawValue)
     }
 
     /// Swift repairs arguments that are not UTF-8. They would then name another file or document.

@@ -83,13 +83,14 @@
                     .init("checksum", .string($0.checksum)),
                   ])
                 })),
-          ]).text)
+          ]))
       }
-      let width = verification.collections.map(\.id.count).max() ?? 0
+      let width = verification.collections.map(\.id.legible.count).max() ?? 0
       for collection in verification.collections {
         let count = Figure.count(collection.documents).leftPadded(to: 12)
         try Terminal.print(
-          "\(collection.id.padded(to: width))  \(count)  \(Terminal.faint(collection.checksum))")
+          "\(collection.id.legible.padded(to: width))  \(count)  "
+            + "\(Terminal.faint("\(collection.checksum)"))")
       }
       let changes = andChanges ? " and what changed since" : ""
       try Terminal.print("\(Figure.count(total, "document"))\(changes), the same in both")

@@ -61,7 +61,7 @@
       _ verification: DatabaseCopy.Verification
     ) throws -> DatabaseCopy.Verification {
       guard !verification.isEqual else { return verification }
-      for path in verification.differences { Terminal.printAside(path) }
+      for path in verification.differences { Terminal.printAside("\(path.legible)") }
       throw Failure(
         "\(Figure.count(verification.differenceCount, "document")) of the copy not the same as in "
           + "\(name). The copy is not finished.")

@@ -52,7 +52,7 @@
     /// Prints errors, warnings and, if asked to, notes to standard error.
     static func show(_ diagnostics: [Diagnostic], withNotes: Bool = false) {
       for diagnostic in diagnostics where withNotes || diagnostic.severity != .note {
-        Terminal.printAside(diagnostic.description)
+        Terminal.printAside("\(lines: diagnostic.description)")
       }
     }
   }

@@ -19,7 +19,7 @@
       let compiler = DataConnectCompiler(options: CompilerOptions(isStrict: strict))
       let report = try ProjectCompilation(folder: project.config, compiler: compiler).run()
       Diagnostic.show(report.diagnostics, withNotes: true)
-      for connector in report.connectors { try Terminal.print(connector.summary) }
+      for connector in report.connectors { try Terminal.print("\(connector.summary)") }
       if report.hasErrors { throw ExitCode.failure }
     }
   }

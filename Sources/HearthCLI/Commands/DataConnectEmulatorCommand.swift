@@ -79,7 +79,7 @@
           served = report.connectors + others
           if !report.hasErrors { try await Self.migrate(server, served) }
           try server.serve(served)
-          for connector in report.connectors { try Terminal.print(connector.summary) }
+          for connector in report.connectors { try Terminal.print("\(connector.summary)") }
           guard generatesSDKs, !report.hasErrors else { return }
           try? DataConnectGenerateCommand.show(SDKGeneration(folder: project.config).run())
         }
@@ -102,7 +102,8 @@
           for change in migration.changes { try Terminal.print("migrated: \(change)") }
           continue
         }
-        Terminal.printAside("The rows keep the form of the older schema. \(refusal)")
+        Terminal.printAside(
+          "The rows keep the form of the older schema. \(String(describing: refusal))")
       }
     }
   }

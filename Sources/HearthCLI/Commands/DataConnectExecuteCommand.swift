@@ -83,10 +83,10 @@
             name: name, variables: variables, resultsDataType: DataValue.self)
           result = try await reference.execute().data
         }
-        try Terminal.print(result.json)
+        try Terminal.print("\(result.json)")
       } catch let error as DataConnectOperationError {
-        if let response = error.response { try Terminal.print(response.rawJsonData) }
-        Terminal.printAside(error.message)
+        if let response = error.response { try Terminal.print("\(lines: response.rawJsonData)") }
+        Terminal.printAside("\(lines: error.message)")
         throw ExitCode.failure
       }
     }

@@ -22,7 +22,7 @@
       try await file.open(.reading) { db in
         for dataConnect in try project.services(on: db) {
           for change in try await dataConnect.schemaChanges() {
-            try Terminal.print(change.description)
+            try Terminal.print("\(change.description)")
           }
         }
       }
@@ -48,7 +48,7 @@
       try await file.open(.writing) { db in
         for dataConnect in try project.services(on: db) {
           for change in try await dataConnect.migrate(allowingDestructive: allowDestructive) {
-            try Terminal.print(change.description)
+            try Terminal.print("\(change.description)")
           }
         }
       }

@@ -15,13 +15,12 @@
       try await file.open(.writing) { db in
         let document = db.document(path)
         guard try await document.getDocument().exists else {
-          throw Failure("There is no document \(path) in \(file.name).")
+          throw Failure("There is no document \(path.legible) in \(file.name).")
         }
         try await document.delete()
         guard output.json else { return }
         try Terminal.print(
-          JSON.object([.init("path", .string(document.path)), .init("deleted", .boolean(true))])
-            .text)
+          JSON.object([.init("path", .string(document.path)), .init("deleted", .boolean(true))]))
       }
     }
   }

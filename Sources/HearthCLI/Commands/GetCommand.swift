@@ -14,11 +14,11 @@
       try await file.open(.reading) { db in
         let snapshot = try await db.document(path).getDocument()
         guard let line = try snapshot.jsonLine, let fields = try snapshot.jsonFields else {
-          throw Failure("There is no document \(path) in \(file.name).")
+          throw Failure("There is no document \(path.legible) in \(file.name).")
         }
-        if output.json { return try Terminal.print(line) }
-        try Terminal.print(Terminal.bold(snapshot.reference.path))
-        for line in fields.lines(width: Terminal.width - 2) { try Terminal.print("  " + line) }
+        if output.json { return try Terminal.print("\(line)") }
+        try Terminal.print(Terminal.bold("\(snapshot.reference.path.legible)"))
+        for line in fields.lines(width: Terminal.width - 2) { try Terminal.print("  \(line)") }
         if let createTime = snapshot.createTime, let updateTime = snapshot.updateTime {
           let changed = createTime == updateTime ? "" : ", updated \(Instant(updateTime).text)"
           try Terminal.print(Terminal.faint("  (created \(Instant(createTime).text)\(changed))"))

@@ -23,11 +23,11 @@
         let query = group ? db.collectionGroup(collection) : db.collection(collection)
         let shown = try await (limit.map(query.limit(to:)) ?? query).getDocuments().documents
         if output.json {
-          for document in shown { try Terminal.print(try document.jsonLine ?? "") }
+          for document in shown { try Terminal.print("\(try document.jsonLine ?? "")") }
           return
         }
         let name = { (document: QueryDocumentSnapshot) in
-          group ? document.reference.path : document.documentID
+          (group ? document.reference.path : document.documentID).legible
         }
         let nameWidth = min(shown.map { name($0).count }.max() ?? 0, Terminal.width / 2)
         for document in shown {
@@ -36,7 +36,7 @@
         }
         let total = try await query.count.getAggregation(source: .server).count.intValue
         let documents = Figure.count(total, "document")
-        let counted =
+        let counted: TerminalText =
           shown.count < total
           ? "(the first \(Figure.count(shown.count)) of \(documents))" : "(\(documents))"
         try Terminal.print(Terminal.faint(counted))

@@ -29,9 +29,9 @@
             .init("collections", report.collections), .init("changes", report.changes),
             .init("expiringDocuments", report.expiringDocuments),
             .init("indexEntries", report.indexEntries),
-          ]).text)
+          ]))
       } else {
-        for problem in report.problems { try Terminal.print(problem) }
+        for problem in report.problems { try Terminal.print("\(problem)") }
         let more = report.problemCount - report.problems.count
         if more > 0 { try Terminal.print("and \(Figure.count(more, "more problem"))") }
         if report.isIntact {
@@ -68,7 +68,7 @@
           try Terminal.print(
             JSON.object([
               .init("documents", report.documents), .init("fileBytes", report.fileBytes),
-            ]).text)
+            ]))
         } else {
           try Terminal.print(
             "\(Figure.count(report.documents, "document")) in \(Figure.bytes(report.fileBytes)), "
@@ -99,13 +99,15 @@
       let report = try await withProgress { [backup, file] in
         try await FirestoreFile(at: file.database).restore(from: backup, progress: $0)
       }
-      try Terminal.print(
-        output.json
-          ? JSON.object([
+      if output.json {
+        return try Terminal.print(
+          JSON.object([
             .init("documents", report.documents), .init("fileBytes", report.fileBytes),
-          ]).text
-          : "\(Figure.count(report.documents, "document")) in \(Figure.bytes(report.fileBytes)), "
-            + "checked and flushed")
+          ]))
+      }
+      try Terminal.print(
+        "\(Figure.count(report.documents, "document")) in \(Figure.bytes(report.fileBytes)), "
+          + "checked and flushed")
     }
   }
 
@@ -126,7 +128,7 @@
       }
       if output.json {
         try Terminal.print(
-          JSON.object([.init("bytesBefore", before), .init("bytesAfter", after)]).text)
+          JSON.object([.init("bytesBefore", before), .init("bytesAfter", after)]))
       } else {
         try Terminal.print("\(Figure.bytes(before)) are \(Figure.bytes(after)) now")
       }
@@ -149,8 +151,8 @@
       let report = try await withProgress { [database = file.database, target] in
         try await FirestoreFile(at: database).repair(to: target, progress: $0)
       }
-      if output.json { return try Terminal.print(json(report).text) }
-      for problem in report.problems { try Terminal.print(Terminal.faint(problem)) }
+      if output.json { return try Terminal.print(json(report)) }
+      for problem in report.problems { try Terminal.print(Terminal.faint("\(problem)")) }
       try Terminal.print("\(Figure.count(report.documents, "document")) in \(target)")
       if report.recoveredDocuments > 0 {
         try Terminal.print("  \(Figure.count(report.recoveredDocuments)) of them from lost pages")
@@ -166,7 +168,7 @@
       }
       for loss in report.losses {
         try Terminal.print(
-          "  \(loss.collection): \(Figure.count(loss.lost)) of "
+          "  \(loss.collection.legible): \(Figure.count(loss.lost)) of "
             + "\(Figure.count(loss.documents + loss.lost, "document")) lost")
       }
     }
@@ -211,13 +213,13 @@
         let toOutput = target == "-"
         let count = try await withProgress { [target, replace] progress in
           toOutput
-            ? try await db.maintenance.export(progress: progress) { try Terminal.write($0) }
+            ? try await db.maintenance.export(progress: progress) { try Terminal.write(lines: $0) }
             : try await db.maintenance.export(to: target, replacing: replace, progress: progress)
         }
         let text =
           output.json
           ? JSON.object([.init("documents", count)]).text : Figure.count(count, "document")
-        if toOutput { Terminal.printAside(text) } else { try Terminal.print(text) }
+        if toOutput { Terminal.printAside("\(text)") } else { try Terminal.print("\(text)") }
       }
     }
   }
@@ -278,7 +280,7 @@
             .init("documents", report.documents),
             .init("invalidLineCount", report.invalidLineCount),
             .init("faults", .array(faults)),
-          ]).text)
+          ]))
       }
       for fault in report.invalidLines {
         try Terminal.print("line \(fault.line): \(fault.problem)")
@@ -286,7 +288,7 @@
       let skipped =
         report.invalidLineCount == 0
         ? "" : ", \(Figure.count(report.invalidLineCount, "line")) skipped"
-      try Terminal.print(Figure.count(report.documents, "document") + skipped)
+      try Terminal.print("\(Figure.count(report.documents, "document"))\(skipped)")
     }
   }
 

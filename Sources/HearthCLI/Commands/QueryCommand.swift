@@ -32,7 +32,7 @@
         case .documents(let query):
           let found = try await query.getDocuments().documents
           if output.json {
-            for document in found { try Terminal.print(try document.jsonLine ?? "") }
+            for document in found { try Terminal.print("\(try document.jsonLine ?? "")") }
           } else {
             for line in try DocumentTable(found).lines(width: Terminal.width) {
               try Terminal.print(line)
@@ -45,14 +45,16 @@
             JSON.Member(field.description, JSON(aggregate: numbers.get(field)))
           }
           if output.json {
-            try Terminal.print(JSON.object(members).text)
+            try Terminal.print(JSON.object(members))
           } else {
-            for member in members { try Terminal.print("\(member.name): \(member.value.brief)") }
+            for member in members {
+              try Terminal.print("\(member.name.legible): \(member.value.brief)")
+            }
           }
         }
         guard explain else { return }
         let explanation = try await answer.explanation(analyze: true)
-        Terminal.printAside(explanation.description)
+        Terminal.printAside("\(lines: explanation.description)")
       }
     }
   }
@@ -70,7 +72,8 @@
     func run() async throws {
       try await file.open(.reading) { db in
         let explanation = try await QueryText.read(query, in: db).explanation(analyze: analyze)
-        try Terminal.print(output.json ? explanation.json.text : explanation.description)
+        if output.json { return try Terminal.print(explanation.json) }
+        try Terminal.print("\(lines: explanation.description)")
       }
     }
   }
@@ -122,17 +125,17 @@
       }
       var names: [String] = []
       for member in fields.joined() where !names.contains(member.name) { names.append(member.name) }
-      columns = [""] + names
+      columns = [""] + names.map(\.legible)
       let parents = Set(documents.map { $0.reference.parent.path })
       rows = zip(documents, fields).map { document, fields in
-        [parents.count > 1 ? document.reference.path : document.documentID]
+        [(parents.count > 1 ? document.reference.path : document.documentID).legible]
           + names.map { name in fields.first { $0.name == name }?.value.brief ?? "" }
       }
     }
 
     private static let widest = 32
 
-    func lines(width: Int) -> [String] {
+    func lines(width: Int) -> [TerminalText] {
       guard !rows.isEmpty else { return [] }
       var widths: [Int] = []
       var total = 0
@@ -143,12 +146,12 @@
         widths.append(own)
         total += own + 2
       }
-      func line(_ cells: [String]) -> String {
+      func line(_ cells: [String]) -> TerminalText {
         let padded = zip(cells, widths).map { cell, width in
           cell.count > width ? cell.clipped(to: width).padded(to: width) : cell.padded(to: width)
         }
         let text = padded.joined(separator: "  ")
-        return widths.count < columns.count ? text + "  …" : text
+        return "\(text)\(widths.count < columns.count ? "  …" : "")"
       }
       return [Terminal.bold(line(columns))] + rows.map(line)
     }

@@ -21,7 +21,7 @@
         let schemas = try await ParseSwift.withFirestore(db) {
           try await ParseSwift.schemas(sample: sample)
         }
-        for schema in schemas { try Terminal.print(schema.description) }
+        for schema in schemas { try Terminal.print("\(lines: schema.description)") }
       }
     }
   }

@@ -5,7 +5,7 @@
   import HearthServer
   import Logging
 
-  struct ServeCommand: AsyncParsableCommand {
+  struct ServeCommand: AsyncParsableCommand, LoggingCommand {
     static let configuration = CommandConfiguration(
       commandName: "serve",
       abstract: "Serve databases to Firestore's clients.",
@@ -150,11 +150,6 @@
     }
 
     func run() async throws {
-      LoggingSystem.bootstrap { [logLevel] label in
-        var handler = StreamLogHandler.standardError(label: label)
-        handler.logLevel = logLevel
-        return handler
-      }
       let server = try FirestoreServer(at: path, options)
       if insecure {
         Terminal.writeAside(

@@ -27,7 +27,7 @@
         let fields = try output.json ? json.fields(ofDocumentIn: db) : json.fields(in: db)
         try await document.setData(fields, merge: merge)
         guard output.json, let line = try await document.getDocument().jsonLine else { return }
-        try Terminal.print(line)
+        try Terminal.print("\(line)")
       }
     }
 

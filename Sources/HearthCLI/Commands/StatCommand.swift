@@ -16,16 +16,19 @@
       try await file.open(.reading) { db in
         let statistics = try await db.statistics()
         if output.json {
-          try Terminal.print(StatCommand.json(statistics).text)
+          try Terminal.print(StatCommand.json(statistics))
         } else {
           for line in table(statistics) { try Terminal.print(line) }
         }
       }
     }
 
-    private func table(_ statistics: Firestore.Statistics) -> [String] {
+    private func table(_ statistics: Firestore.Statistics) -> [TerminalText] {
       let collections = statistics.collections.map {
-        ($0.path, Figure.count($0.documents), Figure.bytes($0.bytes), Figure.bytes($0.average))
+        (
+          $0.path.legible, Figure.count($0.documents), Figure.bytes($0.bytes),
+          Figure.bytes($0.average)
+        )
       }
       let rows = [("collection", "documents", "stored", "each")] + collections
       let widths = (
@@ -33,7 +36,7 @@
         rows.map(\.2.count).max() ?? 0, rows.map(\.3.count).max() ?? 0
       )
       var lines = rows.enumerated().map { index, row in
-        let line =
+        let line: TerminalText =
           "\(row.0.padded(to: widths.0))  \(row.1.leftPadded(to: widths.1))  "
           + "\(row.2.leftPadded(to: widths.2))  \(row.3.leftPadded(to: widths.3))"
         return index == 0 ? Terminal.bold(line) : line

@@ -1,11 +1,29 @@
 #if Tools
   import ArgumentParser
   import Foundation
+  import Hearth
 
   /// The standard streams, and the width of the terminal.
   enum Terminal {
     static let outputIsTerminal = isatty(STDOUT_FILENO) == 1
-    static let errorIsTerminal = isatty(STDERR_FILENO) == 1
+
+    /// Whether text has styles: on a terminal that knows them, if the environment has no `NO_COLOR`.
+    static let hasStyles = hasStyles(
+      outputIsTerminal, ProcessInfo.processInfo.environment)
+
+    /// Whether standard error shows progress, in one line that is drawn again.
+    static let showsProgress = movesCursor(
+      isatty(STDERR_FILENO) == 1, ProcessInfo.processInfo.environment)
+
+    /// `NO_COLOR` counts if it is not empty.
+    static func hasStyles(_ isTerminal: Bool, _ environment: [String: String]) -> Bool {
+      movesCursor(isTerminal, environment) && environment["NO_COLOR", default: ""].isEmpty
+    }
+
+    /// Terminals whose `TERM` is `dumb`, or missing, know no escape sequences.
+    static func movesCursor(_ isTerminal: Bool, _ environment: [String: String]) -> Bool {
+      isTerminal && !["", "dumb"].contains(environment["TERM", default: ""])
+    }
 
     /// Columns of the terminal; 120 without one.
     static let width: Int = {
@@ -18,10 +36,18 @@
     ///
     /// Throws a `Failure` if it cannot be written. If the pipe has no reader any more, throws the
     /// status that a shell shows for SIGPIPE.
-    static func print(_ line: String) throws { try write(Array((line + "\n").utf8)) }
+    static func print(_ line: TerminalText) throws { try write(Array((line.text + "\n").utf8)) }
 
-    /// Like `print`, without a newline.
-    static func write(_ bytes: [UInt8]) throws {
+    static func print(_ json: JSON) throws { try print("\(json.text)") }
+
+    /// Writes the lines of a JSON file as they are, but to a terminal with escapes.
+    static func write(lines: [UInt8]) throws {
+      guard outputIsTerminal else { return try write(lines) }
+      let text: TerminalText = "\(lines: String(decoding: lines, as: UTF8.self))"
+      try write(Array(text.text.utf8))
+    }
+
+    private static func write(_ bytes: [UInt8]) throws {
       let error = write(bytes, to: STDOUT_FILENO)
       guard error != 0 else { return }
       if error == EPIPE { throw ExitCode(128 + SIGPIPE) }
@@ -29,10 +55,12 @@
     }
 
     /// Prints a line to standard error, because the output may go to a program.
-    static func printAside(_ line: String) { writeAside(line + "\n") }
+    static func printAside(_ line: TerminalText) { writeAside(line + "\n") }
 
     /// Ignores errors of writing to standard error.
-    static func writeAside(_ text: String) { _ = write(Array(text.utf8), to: STDERR_FILENO) }
+    static func writeAside(_ text: TerminalText) {
+      _ = write(Array(text.text.utf8), to: STDERR_FILENO)
+    }
 
     /// Writes all bytes. Returns the error number, or 0.
     private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
@@ -67,13 +95,9 @@
       }
     }
 
-    static func bold(_ text: String) -> String {
-      outputIsTerminal ? "\u{1B}[1m\(text)\u{1B}[0m" : text
-    }
+    static func bold(_ text: TerminalText) -> TerminalText { hasStyles ? text.styled(1) : text }
 
-    static func faint(_ text: String) -> String {
-      outputIsTerminal ? "\u{1B}[2m\(text)\u{1B}[0m" : text
-    }
+    static func faint(_ text: TerminalText) -> TerminalText { hasStyles ? text.styled(2) : text }
   }
 
   /// Numbers formatted for people.

@@ -50,7 +50,7 @@
         } else if printed > 0 {
           try show(Change(kind: .removed, document: snapshot))
         } else {
-          try note("\(document.path) is not there yet; watching for it")
+          try note("\(document.path.legible) is not there yet; watching for it")
         }
         before = snapshot.exists ? snapshot : nil
         printed += 1
@@ -84,10 +84,12 @@
         let members = fields.map { field in
           JSON.Member(field.description, JSON(aggregate: snapshot.get(field)))
         }
-        try Terminal.print(
-          output.json
-            ? JSON.object(members).text
-            : members.map { "\($0.name): \($0.value.brief)" }.joined(separator: "  "))
+        if output.json {
+          try Terminal.print(JSON.object(members))
+        } else {
+          let numbers = members.map { "\($0.name.legible): \($0.value.brief)" }
+          try Terminal.print("\(numbers.joined(separator: "  "))")
+        }
         printed += 1
         if printed == count { return }
       }
@@ -124,9 +126,11 @@
       let path = change.document.reference.path
       guard output.json else {
         let head = [change.kind.mark, change.position].compactMap(\.self).joined(separator: " ")
+        let path = path.legible
         let width = Terminal.width - head.count - path.count - 4
+        let text = try change.text(width: width)
         try Terminal.print(
-          "\(head) \(Terminal.bold(path))  \(try change.text(width: width))".trimmingEnd)
+          "\(head) \(Terminal.bold("\(path)"))\(text.isEmpty ? "" : "  " + text.trimmingEnd)")
         return
       }
       var members = [JSON.Member("change", .string(change.kind.rawValue))]
@@ -137,10 +141,10 @@
       let document = try line.map { try JSONReader.read($0) }
       members.append(
         JSON.Member("document", document ?? .object([JSON.Member("name", .string(path))])))
-      try Terminal.print(JSON.object(members).text)
+      try Terminal.print(JSON.object(members))
     }
 
-    private func note(_ sentence: String) throws {
+    private func note(_ sentence: TerminalText) throws {
       if !output.json { try Terminal.print(Terminal.faint("(\(sentence))")) }
     }
   }
@@ -175,12 +179,12 @@
       var changed = now.compactMap { member -> String? in
         let value = member.value.brief
         guard let old = was.first(where: { $0.name == member.name })?.value.brief else {
-          return "\(member.name): + \(value)"
+          return "\(member.name.legible): + \(value)"
         }
-        return old == value ? nil : "\(member.name): \(old) → \(value)"
+        return old == value ? nil : "\(member.name.legible): \(old) → \(value)"
       }
       for member in was where !now.contains(where: { $0.name == member.name }) {
-        changed.append("\(member.name): -")
+        changed.append("\(member.name.legible): -")
       }
       return changed.joined(separator: ", ").clipped(to: width)
     }

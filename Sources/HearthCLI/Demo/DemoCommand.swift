@@ -37,7 +37,7 @@
       } else {
         figures = try await run(Book.self, .text(Book.samples), path)
       }
-      if output.json { return try Terminal.print(figures.json.text) }
+      if output.json { return try Terminal.print(figures.json) }
       guard database != nil else { return }
       try Terminal.print("")
       let hearth = CommandLine.arguments[0]

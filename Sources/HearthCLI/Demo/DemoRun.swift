@@ -100,7 +100,7 @@
     }
 
     private mutating func readBack(_ db: Firestore) async throws {
-      try title("Read back", "getDocument(as: \(Record.self).self)")
+      try title("Read back", "getDocument(as: \(String(describing: Record.self)).self)")
       let collection = db.collection(Record.collection)
       let began = ContinuousClock.now
       let documents = try await collection.getDocuments().documents
@@ -193,11 +193,11 @@
 
     // MARK: Output
 
-    private func say(_ line: String) throws {
+    private func say(_ line: TerminalText) throws {
       if !isQuiet { try Terminal.print(line) }
     }
 
-    private func title(_ title: String, _ code: String) throws {
+    private func title(_ title: TerminalText, _ code: TerminalText) throws {
       try say("")
       try say("\(Terminal.bold(title))  \(Terminal.faint(code))")
     }

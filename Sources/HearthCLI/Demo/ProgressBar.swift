@@ -15,7 +15,7 @@
     }
 
     mutating func advance(to count: Int) {
-      guard Terminal.errorIsTerminal, drawn.duration(to: .now) > .milliseconds(50) else { return }
+      guard Terminal.showsProgress, drawn.duration(to: .now) > .milliseconds(50) else { return }
       drawn = .now
       let width = 32
       let filled = min(width, count * width / total)
@@ -23,13 +23,13 @@
         String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
       let seconds = max(began.duration(to: .now) / .seconds(1), 0.001)
       let rate = Figure.count(Int(Double(count) / seconds))
-      write("\r  \(name)\(bar) \(Figure.count(count)) of \(Figure.count(total)), \(rate)/s\u{1B}[K")
+      Terminal.writeAside(
+        "\r  \(name)\(bar) \(Figure.count(count)) of \(Figure.count(total)), \(rate)/s\u{1B}[K"
+      )
     }
 
     func finish() {
-      if Terminal.errorIsTerminal { write("\r\u{1B}[K") }
+      if Terminal.showsProgress { Terminal.writeAside("\r\u{1B}[K") }
     }
-
-    private func write(_ text: String) { Terminal.writeAside(text) }
   }
 #endif

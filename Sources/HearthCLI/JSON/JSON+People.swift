@@ -13,11 +13,11 @@
       guard case .object(let members) = self else { return [brief] }
       return members.flatMap { member -> [String] in
         let value = member.value
-        let line = "\(member.name): \(value.brief)"
+        let line = "\(member.name.legible): \(value.brief)"
         if value.openMap == nil, line.count <= width { return [line] }
         let lines = value.nestedLines(width: width - 2)
         return lines.count == 1 && value.openMap == nil
-          ? [line] : ["\(member.name):"] + lines.map { "  " + $0 }
+          ? [line] : ["\(member.name.legible):"] + lines.map { "  " + $0 }
       }
     }
 
@@ -38,7 +38,7 @@
       case (.timestamp, .string(let text)), (.integer, .string(let text)),
         (.double, .string(let text)):
         return text
-      case (.reference, .string(let path)): return "→ \(path)"
+      case (.reference, .string(let path)): return "→ \(path.legible)"
       case (.bytes, .string(let text)): return "bytes \(text)"
       case (.geoPoint, _):
         let (latitude, longitude) = (content.member("latitude"), content.member("longitude"))
@@ -57,7 +57,8 @@
     /// The fields of a map or a document on one line.
     var fieldsBrief: String {
       guard case .object(let members) = self else { return text }
-      return "{" + members.map { "\($0.name): \($0.value.brief)" }.joined(separator: ", ") + "}"
+      return "{" + members.map { "\($0.name.legible): \($0.value.brief)" }.joined(separator: ", ")
+        + "}"
     }
 
     /// The elements of an array.

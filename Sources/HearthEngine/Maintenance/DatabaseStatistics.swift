@@ -67,7 +67,8 @@ extension DatabaseStatistics {
         bytes += document.key.count + document.record.count
       }
       guard found == count else {
-        throw Status.dataLoss("\(path.text) holds \(found) documents, its count says \(count).")
+        throw Status.dataLoss(
+          "\(path.text.legible) holds \(found) documents, its count says \(count).")
       }
       collections.append(Collection(path: path.text, documents: found, bytes: bytes))
     }

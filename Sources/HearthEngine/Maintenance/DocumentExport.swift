@@ -39,7 +39,7 @@ enum DocumentExport {
           let body = try snapshot.body(record.storedBody)
           try DocumentJSON.append(record, body, at: path, to: &text)
         } catch {
-          throw Status(error.code, "\(path.text): \(error.message)", cause: error.cause)
+          throw Status(error.code, "\(path.text.legible): \(error.message)", cause: error.cause)
         }
         count += 1
         guard text.count >= 1 << 18 else { continue }

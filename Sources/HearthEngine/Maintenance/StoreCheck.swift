@@ -225,10 +225,11 @@ private final class StoreCheck {
   private func compare(_ counts: [ResourcePath: UInt64]) throws {
     for (collection, count) in counts {
       report.collections += 1
-      try looking(at: "collection \(collection.text)") {
+      try looking(at: "collection \(collection.text.legible)") {
         let recorded = try store.documentCount(inCollection: collection)
         guard recorded != count else { return }
-        report.add("collection \(collection.text): holds \(count) documents, not \(recorded)")
+        report.add(
+          "collection \(collection.text.legible): holds \(count) documents, not \(recorded)")
       }
     }
   }
@@ -245,19 +246,20 @@ private final class StoreCheck {
     guard let (position, _) = try store.storedEntry(of: name),
       position.withUnsafeBytes({ UTF8Order.compare($0, key) == 0 })
     else {
-      throw Status.dataLoss("\(path.text) is not found where it is stored.")
+      throw Status.dataLoss("\(path.text.legible) is not found where it is stored.")
     }
     guard record.sequence <= state.lastSequence, record.updateTime <= state.lastCommitTime,
       record.createTime <= record.updateTime
     else {
-      throw Status.dataLoss("\(path.text) is newer than the last commit, or older than itself.")
+      throw Status.dataLoss(
+        "\(path.text.legible) is newer than the last commit, or older than itself.")
     }
     if try expirationTime(path, key, body) != nil { expected += 1 }
     guard record.sequence >= state.firstLoggedSequence else { return path }
     guard let change = try store.change(record.sequence), change.path == path,
       change.kind != .deleted, change.commitTime >= record.updateTime
     else {
-      throw Status.dataLoss("\(path.text) is not as the change log has it.")
+      throw Status.dataLoss("\(path.text.legible) is not as the change log has it.")
     }
     return path
   }
@@ -267,7 +269,7 @@ private final class StoreCheck {
   ) throws -> ResourcePath {
     if let path = try KeyLayout.documentPath(fromKey: key, limit: store.keyLimit) {
       guard record.path == nil else {
-        throw Status.dataLoss("\(path.text) has its path twice.")
+        throw Status.dataLoss("\(path.text.legible) has its path twice.")
       }
       return path
     }
@@ -294,7 +296,7 @@ private final class StoreCheck {
           throw Status.dataLoss("The entry has no collection's path.")
         }
         guard count > 0, try CollectionScan(path, in: store).next() != nil else {
-          throw Status.dataLoss("\(path.text) has no documents.")
+          throw Status.dataLoss("\(path.text.legible) has no documents.")
         }
       }
       found = try cursor.next()
@@ -390,7 +392,8 @@ private final class StoreCheck {
       try store.record(of: name).map { try DocumentRecord(parsing: $0).sequence }
       ?? tombstone(of: name)
     guard let newest, newest >= change.sequence else {
-      throw Status.dataLoss("\(change.path.text) has neither a document nor a tombstone as new.")
+      throw Status.dataLoss(
+        "\(change.path.text.legible) has neither a document nor a tombstone as new.")
     }
     guard (change.before == nil) == (change.kind == .created) else {
       throw Status.dataLoss("A change and the version before it do not agree.")
@@ -435,10 +438,10 @@ private final class StoreCheck {
         guard let change = try store.change(sequence), change.kind == .deleted,
           change.path == path
         else {
-          throw Status.dataLoss("\(path.text) was not deleted at \(sequence).")
+          throw Status.dataLoss("\(path.text.legible) was not deleted at \(sequence).")
         }
         guard try store.storedEntry(of: DocumentName(path, limit: store.keyLimit)) == nil else {
-          throw Status.dataLoss("\(path.text) is there.")
+          throw Status.dataLoss("\(path.text.legible) is there.")
         }
       }
       found = try cursor.next()
@@ -472,7 +475,7 @@ private final class StoreCheck {
         guard try expirationTime(path, key, store.body(record.storedBody)) == time,
           !key.elementsEqual(lastDocument)
         else {
-          throw Status.dataLoss("\(path.text) does not expire then.")
+          throw Status.dataLoss("\(path.text.legible) does not expire then.")
         }
         lastDocument = Array(key)
       }

@@ -23,7 +23,7 @@ package enum JSON: Equatable, Sendable {
 // MARK: - Writing
 
 extension JSON {
-  /// The JSON text, on one line, without spaces.
+  /// The JSON text, on one line, without spaces. Hidden characters have escapes: see `String.legible`.
   package var text: String {
     var text = ""
     write(to: &text)
@@ -65,10 +65,12 @@ extension JSON {
       case "\n": text += "\\n"
       case "\r": text += "\\r"
       case "\t": text += "\\t"
-      case "\u{0}"..."\u{1F}", "\u{7F}":
-        let digits = String(scalar.value, radix: 16)
-        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: text.unicodeScalars.append(scalar)
+      default:
+        if scalar.isHidden {
+          scalar.writeEscape(to: &text)
+        } else {
+          text.unicodeScalars.append(scalar)
+        }
       }
     }
     text += "\""
