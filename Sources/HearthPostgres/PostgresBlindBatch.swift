@@ -34,11 +34,14 @@
       if isLarge {
         statements.append(PostgresStatement("SET LOCAL plan_cache_mode = force_custom_plan"))
       }
-      statements.append(PostgresStatement("SELECT true FROM hearth_store FOR UPDATE"))
+      statements.append(PostgresStatement("SELECT format FROM hearth_store FOR UPDATE"))
       if batch.waves.count > 1 {
         statements.append(
           PostgresStatement(
-            "INSERT INTO hearth_commits (id, is_refused) VALUES ($1::bytea, false)", [batch.id]))
+            """
+            INSERT INTO hearth_commits (id, is_refused)
+            SELECT $1::bytea, false FROM hearth_store WHERE format = \(PostgresSchema.format)
+            """, [batch.id]))
       }
       for (wave, id) in zip(batch.waves, idsOfWaves) { statements.append(statement(wave, id)) }
       return statements
@@ -118,7 +121,8 @@
       """
       WITH store AS MATERIALIZED (
         SELECT sequence, time, greatest($2::bigint, time + 1, read_time + 1) AS next
-        FROM hearth_store WHERE generation = $1::bigint\(unchanged)
+        FROM hearth_store
+        WHERE format = \(PostgresSchema.format) AND generation = $1::bigint\(unchanged)
       ), found AS MATERIALIZED (
         SELECT w.*, d.place, d.sequence AS old_sequence, d.created AS old_created,
           d.updated AS old_updated, d.body AS old_body,
@@ -213,6 +217,9 @@
       // Before them, and the end of the transaction behind.
       let first = statements.count - batch.waves.count
       guard rows.count == statements.count + 1 else { throw Self.incomplete }
+      // The waves have done nothing then.
+      let format = rows[isLarge ? 1 : 0].integer(0, 0) ?? 0
+      guard format == PostgresSchema.format else { throw PostgresSchema.upgraded(to: format) }
       return try answer(
         batch.waves.indices.map {
           rows[first + $0].count == 0

@@ -27,9 +27,20 @@
 
     /// As an error of the backend; see PostgreSQL's table of error codes.
     var status: Status {
-      var status = Status(code, "PostgreSQL: \(message)", cause: self)
+      var status = Status(code, "PostgreSQL: \(message)\(hint)", cause: self)
       status.isContention = isContention
       return status
+    }
+
+    private var hint: String {
+      isOfTables
+        ? ". The tables are not those of this version of Hearth: a newer one may have upgraded them."
+        : ""
+    }
+
+    /// A table, a column or a function is missing, or has another type.
+    private var isOfTables: Bool {
+      ["42P01", "42703", "42883", "42804"].contains(state)
     }
 
     private var code: Status.Code {

@@ -8,7 +8,7 @@
 
     private static let record = """
       SELECT history, sequence, time, first_logged, trimmed_time, generation, read_time,
-        is_restored
+        is_restored, format
       FROM hearth_store
       """
 
@@ -256,6 +256,10 @@
         throw Status(.dataLoss, "The record of the store is missing.")
       }
       func number(_ column: Int) -> Int64 { rows.integer(0, column) ?? 0 }
+      // With the lock, also for everything that is written until the commit.
+      guard number(8) == PostgresSchema.format else {
+        throw PostgresSchema.upgraded(to: number(8))
+      }
       var answer = RemoteAnswer(
         record: RemoteRecord(
           history: number(0), isRestored: rows.isTrue(0, 7),

@@ -18,6 +18,14 @@
   enum PostgresSchema {
     static let format: Int64 = 4
 
+    /// The error for tables that another process has upgraded while they are open here.
+    static func upgraded(to format: Int64) -> Status {
+      Status(
+        .failedPrecondition,
+        "Another process has upgraded the tables to format \(format), and this one supports format "
+          + "\(Self.format). Restart it with the version of Hearth that upgraded the tables.")
+    }
+
     /// Longer keys are shortened to these bytes, with a hash as their last 32.
     static let collectionLimit = 1000
     static let idLimit = 1600
@@ -117,6 +125,7 @@
     static let oldCommitIDs = """
       DELETE FROM hearth_commits WHERE ctid = ANY (ARRAY (
         SELECT ctid FROM hearth_commits WHERE made < now() - interval '1 day'
+        AND (SELECT format FROM hearth_store) = \(format)
         ORDER BY made LIMIT \(oldCommitCount) FOR UPDATE SKIP LOCKED))
       RETURNING true
       """

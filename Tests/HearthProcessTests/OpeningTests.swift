@@ -1,5 +1,4 @@
 import Foundation
-import LMDB
 import TestThreads
 import Testing
 
@@ -74,25 +73,38 @@ import Testing
   @Test func `a file of a newer format is refused`() async throws {
     let db = try Firestore.open(at: path)
     try await db.terminate()
-    let environment = try Environment.open(
-      at: path, configuration: EnvironmentConfiguration(tables: ["meta"]))
-    let key = Array("format".utf8)
-    var record: [UInt8] = [FileFormat.current.version + 1, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
-    RecordFrame.seal(&record, key: key)
-    var writing = try environment.beginWrite()
-    let keyBytes = UnsafeMutableRawBufferPointer.allocate(byteCount: key.count, alignment: 1)
-    defer { keyBytes.deallocate() }
-    keyBytes.copyBytes(from: key)
-    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: record.count, alignment: 1)
-    defer { bytes.deallocate() }
-    bytes.copyBytes(from: record)
-    try writing.put(
-      environment.table("meta"), UnsafeRawBufferPointer(keyBytes), UnsafeRawBufferPointer(bytes))
-    try writing.commit()
-    environment.close()
+    try plantFormat(FileFormat.current.version + 1, at: path)
     await expect(.failedPrecondition, "has format version \(FileFormat.current.version + 1)") {
       _ = try Firestore.open(at: path)
     }
+  }
+
+  @Test func `a process that has the file open writes nothing after another one has upgraded it`()
+    async throws
+  {
+    let current = FileFormat.current.version
+    let helper = try Helper("write-until-refused", path)
+    #expect(helper.line() == "ready")
+    try await Task.sleep(for: .milliseconds(20))
+    try plantFormat(current + 1, at: path)
+    let count = try #require(helper.line().flatMap { Int($0.dropFirst("acknowledged ".count)) })
+    let refusals = helper.lines()
+    #expect(refusals.count == 15 && refusals.last == "ended", "\(refusals)")
+    for refusal in refusals.dropLast() {
+      #expect(
+        refusal.contains(": \(FirestoreErrorCode.failedPrecondition.rawValue) ")
+          && refusal.contains("has upgraded the file to format version \(current + 1)")
+          && refusal.contains("supports version \(current). Restart it"), "\(refusal)")
+    }
+    // Nothing but what was acknowledged is in the file.
+    try plantFormat(current, at: path)
+    let db = try Firestore.open(at: path)
+    #expect(try await db.collection("c").getDocuments().count == count)
+    #expect(try await db.document("c/one").getDocument()["n"] as? Int == 0)
+    #expect(try await db.indexes.list().isEmpty)
+    #expect(try await db.ttl.policies().isEmpty)
+    #expect(try await db.maintenance.check().isIntact)
+    try await db.terminate()
   }
 
   @Test func `what is not a database or is cut short is data loss`() async throws {

@@ -147,7 +147,9 @@ extension EmbeddedBackend {
 
   /// Blocks until the processes that have the file's write lock have committed.
   private func awaitWriters() throws(Status) {
-    do { _ = try store.beginWriting() } catch { throw Status(writing: error) }
+    do { _ = try store.beginWriting() } catch {
+      throw (error as? LMDBError).map(Status.init(writing:)) ?? Status(readingFailed: error)
+    }
   }
 }
 

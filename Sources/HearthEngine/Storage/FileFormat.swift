@@ -7,6 +7,8 @@ internal import LMDB
 ///     older, file opened read-only
 ///                   ─▶ read as it is, if it is at least `oldestReadable`
 ///     newer         ─▶ refused
+///     upgraded by another process while it is open here
+///                   ─▶ every later write, and every read of a later commit, is refused
 ///
 /// On disk, in `meta` under "format": frame, `History`. The frame's version is the file's.
 struct FileFormat: Sendable {
@@ -84,6 +86,37 @@ struct FileFormat: Sendable {
     } catch let error as LMDBError {
       throw Status(opening: store.path, error)
     }
+  }
+
+  /// Throws `failedPrecondition` unless the file still has this version. Called under the write
+  /// lock, which an upgrade needs too. Looks up one key, and does not verify its record.
+  func checkUnchanged(_ snapshot: Snapshot, _ tables: Tables) throws {
+    guard let now = try versionNow(snapshot, tables) else {
+      throw Status.dataLoss("The file has no format version.")
+    }
+    if now != version { throw upgraded(to: now) }
+  }
+
+  /// Throws `failedPrecondition` if the file has a newer version by now.
+  func checkReadable(_ snapshot: Snapshot, _ tables: Tables) throws {
+    if let now = try versionNow(snapshot, tables), now > version { throw upgraded(to: now) }
+  }
+
+  private func versionNow(_ snapshot: Snapshot, _ tables: Tables) throws -> UInt8? {
+    try Self.key.withUnsafeBytes { try snapshot.get(tables.meta, $0) }?.first.map { $0 & 0x0F }
+  }
+
+  private func upgraded(to now: UInt8) -> Status {
+    Status(
+      .failedPrecondition,
+      "Another process has upgraded the file to format version \(now), and this one supports version "
+        + "\(version). Restart it with the version of Hearth that upgraded the file.",
+      cause: Upgraded(version: now))
+  }
+
+  /// Another process has upgraded the file.
+  private struct Upgraded: Error {
+    let version: UInt8
   }
 
   private func write(to transaction: inout WriteTransaction, _ store: Store) throws {

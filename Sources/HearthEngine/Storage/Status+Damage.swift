@@ -1,11 +1,8 @@
-internal import LMDB
-
 extension Status {
   /// Whether a damaged record may be the cause. A damaged version number throws
-  /// `failedPrecondition`; so does a file that was replaced, which is no damage.
-  var isDamage: Bool {
-    code == .dataLoss || (code == .failedPrecondition && !(cause is LMDBError))
-  }
+  /// `failedPrecondition`; so does a file that was replaced or upgraded, which is no damage and has
+  /// a cause.
+  var isDamage: Bool { code == .dataLoss || (code == .failedPrecondition && cause == nil) }
 
   /// The result of `body`; nil if it fails on a damaged record. For work that one damaged record
   /// must not stop.

@@ -49,8 +49,15 @@ extension Store {
     }
   }
 
-  /// Reopens the environment first if the flush of an earlier commit failed.
-  func beginWriting() throws(LMDBError) -> WriteTransaction {
+  /// Begins a write transaction. Throws `failedPrecondition` if another process has upgraded the
+  /// file. Reopens the environment first if the flush of an earlier commit failed.
+  func beginWriting() throws -> WriteTransaction {
+    let transaction = try beginTransaction()
+    try configuration.format.checkUnchanged(transaction.snapshot, tables)
+    return transaction
+  }
+
+  private func beginTransaction() throws(LMDBError) -> WriteTransaction {
     do {
       return try environment.beginWrite()
     } catch .needsReopen {

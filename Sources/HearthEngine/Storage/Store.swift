@@ -1,4 +1,5 @@
 internal import LMDB
+import Synchronization
 
 /// The open file: its environment, its tables, and the one type that knows both.
 ///
@@ -28,6 +29,9 @@ final class Store: Sendable {
   let indexMemory = Guarded<(any AnyObject & Sendable)?>(nil)
   /// Plans of queries, of the layer of execution.
   let planMemory = Guarded<(any AnyObject & Sendable)?>(nil)
+  /// Up to this commit, the file has a format that this process reads. A transaction that sees a
+  /// later one looks again; while the file is being opened, none does.
+  private let readableCommit = Atomic(Int.max)
 
   var keyLimit: KeyLimit { configuration.keyLimit }
 
@@ -64,6 +68,7 @@ final class Store: Sendable {
     tables = Tables(environment)
     do {
       try configuration.format.prepare(self)
+      readableCommit.store(0, ordering: .relaxed)
     } catch {
       environment.close()
       throw error
@@ -72,7 +77,8 @@ final class Store: Sendable {
 
   /// Runs `body` on a consistent snapshot of the database.
   ///
-  /// Throws what `body` throws, and `Status` for storage failures.
+  /// Throws what `body` throws, and `Status` for storage failures and for a file that another
+  /// process has upgraded.
   ///
   /// - Parameter deadline: When the reads of the snapshot throw `ReadDeadline.Passed`.
   func read<Result>(
@@ -80,7 +86,12 @@ final class Store: Sendable {
   ) throws -> Result {
     do {
       return try environment.read { snapshot in
-        try body(StoreSnapshot(snapshot, self, until: deadline))
+        let commit = snapshot.transactionID
+        if commit > readableCommit.load(ordering: .relaxed) {
+          try configuration.format.checkReadable(snapshot, tables)
+          readableCommit.store(commit, ordering: .relaxed)
+        }
+        return try body(StoreSnapshot(snapshot, self, until: deadline))
       }
     } catch let error as LMDBError {
       throw Status(reading: error)

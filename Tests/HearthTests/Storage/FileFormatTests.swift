@@ -78,6 +78,49 @@ import Testing
     try open(madeUp(1)).close()
   }
 
+  /// As another process does that has a newer version.
+  private func upgrade(_ store: Store, to version: UInt8) throws {
+    var writing = try store.environment.beginWrite()
+    var record = try FileFormat.key.withUnsafeBytes { key in
+      try writing.snapshot.get(store.tables.meta, key).map { Array($0) } ?? []
+    }
+    record[0] = record[0] & 0xF0 | version
+    RecordFrame.seal(&record, key: FileFormat.key)
+    try writing.put(store.tables.meta, FileFormat.key, record)
+    try writing.commit()
+  }
+
+  @Test func `an open file that is upgraded is neither written nor read`() throws {
+    let store = try open()
+    let key = Array("mark".utf8)
+    try store.write { try $0.put(store.tables.meta, key, [1]) }
+    #expect(try text(store, "mark") != nil)
+    let other = FileFormat.current.version + 1
+    try upgrade(store, to: other)
+    for _ in 0..<2 {
+      #expect {
+        try store.write { try $0.put(store.tables.meta, key, [2]) }
+      } throws: { error in
+        (error as? Status)?.code == .failedPrecondition
+          && "\(error)".contains("format version \(other)")
+          && "\(error)".contains("supports version \(FileFormat.current.version). Restart it")
+      }
+      #expect {
+        _ = try text(store, "mark")
+      } throws: { ($0 as? Status)?.code == .failedPrecondition }
+    }
+    // An older version than it was opened with is not written either, and can be read.
+    try upgrade(store, to: FileFormat.current.version - 1)
+    #expect(try text(store, "mark") == "\u{1}")
+    #expect {
+      try store.write { try $0.put(store.tables.meta, key, [2]) }
+    } throws: { ($0 as? Status)?.code == .failedPrecondition }
+    try upgrade(store, to: FileFormat.current.version)
+    try store.write { try $0.put(store.tables.meta, key, [2]) }
+    #expect(try text(store, "mark") == "\u{2}")
+    store.close()
+  }
+
   private let resources = Bundle.module.bundleURL.appendingPathComponent("Resources")
 
   private func copyGolden(_ version: UInt8) throws {

@@ -49,6 +49,7 @@ struct HearthTestHelper {
       case "write-once": try await helper.writeOnce()
       case "restore-until-killed": try await helper.restoreUntilKilled()
       case "hostile": try await helper.openHostile()
+      case "write-until-refused": try await helper.writeUntilRefused()
       case "listen": try await helper.listen()
       default: exit(64)
       }
