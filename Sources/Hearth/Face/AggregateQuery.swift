@@ -65,8 +65,10 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
     }
     query.answer(query.firestore.callbackTarget(isolation), callback) {
       let (aggregations, checked) = try checked()
-      let backend = try query.firestore.database().backend
-      return { backend.aggregate(aggregations, over: checked, .busy, $0) }
+      return (
+        try query.firestore.database(),
+        { $0.aggregate(aggregations, over: checked, .busy, $1) }
+      )
     } showing: { [self] in
       AggregateQuerySnapshot(self, $0)
     }

@@ -32,6 +32,27 @@ final class Database: Sendable {
     return local
   }
 
+  /// `file`; throws `unimplemented` if the backend is not a file.
+  func checkedFile() throws(Status) -> any FileBackend {
+    guard let file else {
+      throw Status(.unimplemented, "This is possible only with a database that is a file.")
+    }
+    return file
+  }
+
+  /// Calls a verb for a caller that goes on meanwhile. `close` waits until `done` was called; after
+  /// `close` this throws `terminated`.
+  func call<Answer>(
+    _ verb: (any Backend, @escaping Completion<Answer>) -> Void,
+    _ done: @escaping Completion<Answer>
+  ) throws(Status) {
+    try begin()
+    verb(backend) { [self] result in
+      done(result)
+      end()
+    }
+  }
+
   /// Runs an operation of several steps. `close` waits for it; after `close` this throws
   /// `terminated`.
   func active<Result>(
@@ -49,6 +70,11 @@ final class Database: Sendable {
   }
 
   func end() { activities.end() }
+
+  /// Waits for the writes that were submitted before.
+  func drain() async {
+    await withCheckedContinuation { continuation in backend.drain { continuation.resume() } }
+  }
 
   /// Completes pending operations and writes, ends the listeners, and closes the backend. Blocks
   /// until then, also when called again.

@@ -77,8 +77,7 @@ extension DocumentReference {
   /// Reads the document, and calls `done` on any thread.
   private func fetch(_ done: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void) {
     do {
-      let backend = try resolved().backend
-      backend.documents(at: [resourcePath], .brief) { [self] result in
+      try resolved().call({ $0.documents(at: [resourcePath], .brief, $1) }) { [self] result in
         done(result.map { DocumentSnapshot(self, $0[0]) }.mapError(\.nsError))
       }
     } catch {

@@ -112,7 +112,8 @@ extension Firestore {
       ) async throws -> Change? {
         try await reporting {
           let reading = try reading.get()
-          return try await reading.next().map { change in
+          // The end of the database wakes the reading before its file is closed.
+          return try await reading.next { _ = try firestore.database() }.map { change in
             let document = DocumentReference(firestore, change.path)
             func snapshot(_ version: StoredDocument?) -> QueryDocumentSnapshot? {
               version.map { QueryDocumentSnapshot(document, $0) }
@@ -158,13 +159,17 @@ private final class ChangeReading: @unchecked Sendable {
 
   deinit { backend.removeChangeObserver(observer) }
 
-  func next() async throws -> LoggedChange? {
+  /// - Parameter checkOpen: Throws once the database has begun to end.
+  func next(_ checkOpen: () throws -> Void) async throws -> LoggedChange? {
     try await signal.next {
       if page.isEmpty {
         let (backend, token) = (backend, token)
         page = try await backend.awaiting { backend.changes(since: token, $0, $1) }.reversed()
       }
-      guard let change = page.popLast() else { return .nothing }
+      guard let change = page.popLast() else {
+        try checkOpen()
+        return .nothing
+      }
       token = backend.token(after: change.sequence)
       return .element(change)
     }

@@ -75,7 +75,9 @@ extension Firestore {
     _ json: String, isolation: isolated (any Actor)? = #isolation,
     completion: ((Error?) -> Void)? = nil
   ) {
-    answer(isolation, completion) { try await $0.indexes.setConfigurationJSON(json) }
+    answer(isolation, completion, begun()) {
+      try await $0.checkedFile().declare(onlyThoseIn: json)
+    }
   }
 
   /// Same as `indexes.setConfigurationJSON(_:)`.

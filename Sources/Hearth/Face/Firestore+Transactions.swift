@@ -84,12 +84,8 @@ extension Firestore {
 
   /// The open database, which is not closed before the transaction has ended.
   private func begin(_ validationError: Status?) -> Result<Database, any Error> {
-    Result {
-      if let validationError { throw validationError }
-      let database = try database()
-      try database.begin()
-      return database
-    }
+    if let validationError { return .failure(validationError) }
+    return begun()
   }
 
   private func run(

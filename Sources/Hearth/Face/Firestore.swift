@@ -222,12 +222,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
   func local() throws -> any LocalBackend { try database().checkedLocal() }
 
   /// The open database, if it is a file; else throws `Status`: `unimplemented`.
-  func file() throws -> any FileBackend {
-    guard let file = try database().file else {
-      throw Status(.unimplemented, "This is possible only with a database that is a file.")
-    }
-    return file
-  }
+  func file() throws -> any FileBackend { try database().checkedFile() }
 
   /// The open database, if its documents can expire; else throws `Status`: `unimplemented`.
   func expiring() throws -> any ExpiringBackend {
@@ -461,18 +456,13 @@ public final class Firestore: NSObject, @unchecked Sendable {
   public func waitForPendingWrites(
     isolation: isolated (any Actor)? = #isolation, completion: @escaping (Error?) -> Void
   ) {
-    answer(isolation, completion) { try await $0.waitForPendingWrites() }
+    answer(isolation, completion, begun()) { await $0.drain() }
   }
 
   /// Waits until every write passed to the database before this call is done. Does not wait for
   /// callbacks of listeners.
   public func waitForPendingWrites() async throws {
-    try await reporting {
-      let backend = try database().backend
-      await withCheckedContinuation { continuation in
-        backend.drain { continuation.resume() }
-      }
-    }
+    try await reporting { try await database().drain() }
   }
 
   /// Same as ``terminate()``; calls `completion` afterwards, with nil, also if the database was
@@ -493,9 +483,10 @@ public final class Firestore: NSObject, @unchecked Sendable {
   /// throws it.
   ///
   /// Waits for what has begun: writes, write closures, transactions with all their attempts, the queues
-  /// of bulk writers, recursive deletes, and reads that have the file open. Does not wait for the first
-  /// results of listeners. Logs what keeps the writer busy for more than one second, and a transaction's
-  /// block that has not returned after ten seconds.
+  /// of bulk writers, recursive deletes, calls with a completion handler, and reads that have the file
+  /// open. Other calls that are under way end with their result, or with `failedPrecondition`. Does not
+  /// wait for the first results of listeners. Logs what keeps the writer busy for more than one second,
+  /// and a transaction's block that has not returned after ten seconds.
   public func terminate() async throws {
     guard let closing = retire() else { return }
     // Blocks until the writer is done, so it must not run on a thread of the cooperative pool.
@@ -549,6 +540,31 @@ public final class Firestore: NSObject, @unchecked Sendable {
         }
         // Another instance, or another process, may have opened the file since.
         guard try EmbeddedBackend.removeFile(at: path) else { throw Status.stillRunning }
+      }
+    }
+  }
+
+  /// The open database, which is not closed before its `end` is called: for an operation that begins
+  /// here, and not when its task runs.
+  func begun() -> Result<Database, any Error> {
+    Result {
+      let database = try database()
+      try database.begin()
+      return database
+    }
+  }
+
+  /// Same as `answer` without a database, which has begun and is ended here.
+  func answer(
+    _ actor: (any Actor)?, _ completion: ((Error?) -> Void)?,
+    _ begun: Result<Database, any Error>,
+    _ body: @escaping @Sendable (Database) async throws -> Void
+  ) {
+    answer(actor, completion) { _ in
+      try await reporting {
+        let database = try begun.get()
+        defer { database.end() }
+        try await body(database)
       }
     }
   }

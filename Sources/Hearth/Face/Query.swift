@@ -103,8 +103,7 @@ public class Query: NSObject, @unchecked Sendable {
     answer(firestore.callbackTarget(isolation), callback) {
       // In this order: an invalid query does not need a database.
       let query = try checked()
-      let backend = try firestore.database().backend
-      return { backend.documents(matching: query, .busy, $0) }
+      return (try firestore.database(), { $0.documents(matching: query, .busy, $1) })
     } showing: { [self] in
       QuerySnapshot(self, first: $0)
     }
@@ -118,16 +117,17 @@ public class Query: NSObject, @unchecked Sendable {
     getDocuments(completion: completion)
   }
 
-  /// Runs the call of the backend that `ask` returns after its checks, and delivers the answer to
-  /// `callback`.
+  /// Calls the verb that `ask` returns after its checks, and delivers the answer to `callback`.
   func answer<Found: Sendable, Answer: Sendable>(
     _ callbackTarget: CallbackTarget, _ callback: Callback<Result<Answer, NSError>>,
-    _ ask: () throws -> (@escaping @Sendable (Result<Found, Status>) -> Void) -> Void,
+    _ ask: () throws -> (Database, (any Backend, @escaping Completion<Found>) -> Void),
     showing: @escaping @Sendable (Found) -> Answer
   ) {
     do {
-      let verb = try ask()
-      verb { callbackTarget.carry($0.map(showing).mapError(\.nsError), to: callback) }
+      let (database, verb) = try ask()
+      try database.call(verb) {
+        callbackTarget.carry($0.map(showing).mapError(\.nsError), to: callback)
+      }
     } catch {
       callbackTarget.carry(.failure(Status(readingFailed: error).nsError), to: callback)
     }

@@ -482,6 +482,8 @@ extension IndexManager {
 
 extension Status {
   package init(readingFailed error: any Error) {
-    self = error as? Status ?? Status(.unavailable, "Reading failed.", cause: error)
+    self =
+      error as? Status ?? (error as? LMDBError).map(Status.init(reading:))
+      ?? Status(.unavailable, "Reading failed.", cause: error)
   }
 }

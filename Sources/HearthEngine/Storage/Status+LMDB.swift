@@ -61,12 +61,58 @@ extension Status {
       + "mapSizeBytes (--map-size), or raise the limit (ulimit -v)."
   }
 
+  package static let terminated = Status(
+    .failedPrecondition, "The client has already been terminated.")
+  static let forked = Status(
+    .failedPrecondition, "The database belongs to the process that opened it, not to its fork.")
+
+  /// The cause of `terminated` and `forked` that a storage call has met. Says nothing of LMDB.
+  private struct Unusable: Error {}
+
+  /// Errors that are about LMDB's environment or a transaction of it, which users do not know, in
+  /// terms of the database. Nil for other errors.
+  private init?(ofEnvironment error: LMDBError) {
+    switch error {
+    case .closed, .forked:
+      self = error == .closed ? .terminated : .forked
+      cause = Unusable()
+      return
+    case .readOnly:
+      self.init(.failedPrecondition, "The database is open for reading only.")
+    case .needsReopen, .panic, .badReaderSlot:
+      self.init(
+        .unavailable,
+        "An earlier commit failed, and the file could not be opened again since. Terminate the "
+          + "database, and open it again.")
+    case .nestedWrite, .transactionOpen:
+      self.init(
+        .failedPrecondition,
+        "The call would wait for a write of its own thread. Use the transaction that is passed to the "
+          + "closure.")
+    case .transactionEnded, .badTransaction:
+      self.init(.unavailable, "An earlier step of the same operation failed.")
+    case .mapResized:
+      self.init(
+        .unavailable, "Another process has enlarged the file during the call. Try again.")
+    default: return nil
+    }
+    cause = error
+  }
+
   init(reading error: LMDBError) {
+    if let status = Status(ofEnvironment: error) {
+      self = status
+      return
+    }
     self.init(Status.code(of: error), "Reading failed. \(error.message)", cause: error)
   }
 
   /// For a failed write of which nothing was applied.
   init(writing error: LMDBError) {
+    if let status = Status(ofEnvironment: error) {
+      self = status
+      return
+    }
     self.init(
       Status.code(of: error), "Writing failed and nothing was applied. \(error.message)",
       cause: error)
@@ -94,7 +140,7 @@ extension Status {
     case .mapFull, .noSpace, .fileTooLarge, .quotaExceeded, .inputOutput, .readersFull, .txnFull:
       .resourceExhausted
     case .corrupted, .pageNotFound, .invalidFile, .notADatabase, .truncated, .damagedPage: .dataLoss
-    case .closed, .forked, .nestedWrite, .readOnly, .fileReplaced: .failedPrecondition
+    case .fileReplaced: .failedPrecondition
     default: .unavailable
     }
   }

@@ -329,10 +329,3 @@ final class Writer: Sendable {
     }
   }
 }
-
-extension Status {
-  package static let terminated = Status(
-    .failedPrecondition, "The client has already been terminated.")
-  static let forked = Status(
-    .failedPrecondition, "The database belongs to the process that opened it, not to its fork.")
-}

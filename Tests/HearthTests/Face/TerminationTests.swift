@@ -177,6 +177,192 @@ import Testing
     #expect(try await stored("books") == 50)
   }
 
+  /// Every form with a completion, each with documents that it finds or writes.
+  private typealias Form = (
+    name: String,
+    call: @Sendable (Firestore, @escaping @Sendable ((any Error)?) -> Void) -> Void
+  )
+
+  private static let forms: [Form] = [
+    ("getDocument", { db, done in db.document("a/1").getDocument { done($1) } }),
+    (
+      "getDocument from a source",
+      { db, done in db.document("a/1").getDocument(source: .server) { done($1) } }
+    ),
+    (
+      "getDocument as a type",
+      { db, done in
+        db.document("a/1").getDocument(as: [String: Int].self) { result in
+          if case .failure(let error) = result { done(error) } else { done(nil) }
+        }
+      }
+    ),
+    ("getDocuments", { db, done in db.collection("a").getDocuments { done($1) } }),
+    (
+      "getDocuments from a source",
+      { db, done in db.collection("a").getDocuments(source: .cache) { done($1) } }
+    ),
+    (
+      "a filter",
+      { db, done in
+        db.collection("a").whereField("n", isEqualTo: 3).order(by: "n").getDocuments { done($1) }
+      }
+    ),
+    ("a group", { db, done in db.collectionGroup("a").getDocuments { done($1) } }),
+    (
+      "a search",
+      { db, done in
+        db.collection("a").search("dune", in: SearchFields("t")).getDocuments { done($1) }
+      }
+    ),
+    (
+      "nearest",
+      { db, done in
+        db.collection("a").findNearest(
+          vectorField: "v", queryVector: VectorValue([1, 2]), limit: 3, distanceMeasure: .euclidean
+        ).getDocuments { done($1) }
+      }
+    ),
+    (
+      "count",
+      { db, done in db.collection("a").count.getAggregation(source: .server) { done($1) } }
+    ),
+    (
+      "sum",
+      { db, done in
+        db.collection("a").aggregate([.sum("n"), .average("n")]).getAggregation(source: .server) {
+          done($1)
+        }
+      }
+    ),
+    (
+      "transaction",
+      { db, done in
+        db.runTransaction { transaction, failure in
+          do {
+            _ = try transaction.getDocument(db.document("a/1"))
+            transaction.setData(["n": 1], forDocument: db.document("b/transaction"))
+          } catch { failure?.pointee = error as NSError }
+          return nil
+        } completion: {
+          done($1)
+        }
+      }
+    ),
+    ("set", { db, done in db.document("b/set").setData(["n": 1], completion: done) }),
+    ("merge", { db, done in db.document("a/1").setData(["m": 1], merge: true, completion: done) }),
+    ("update", { db, done in db.document("a/2").updateData(["n": 9], completion: done) }),
+    ("delete", { db, done in db.document("a/3").delete(completion: done) }),
+    (
+      "batch",
+      { db, done in
+        let batch = db.batch()
+        batch.setData(["n": 1], forDocument: db.document("b/batch"))
+        batch.commit(completion: done)
+      }
+    ),
+    ("waitForPendingWrites", { db, done in db.waitForPendingWrites(completion: done) }),
+    (
+      "setIndexConfiguration",
+      { db, done in
+        db.setIndexConfiguration("{\"indexes\": [], \"fieldOverrides\": []}", completion: done)
+      }
+    ),
+  ]
+
+  /// Under any name, an error that tells of what the database is made of is none that users know.
+  private func isForeign(_ error: any Error) -> Bool {
+    ["environment", "LMDB", "MDB_"].contains { "\(error)".contains($0) }
+  }
+
+  @Test(.embedded("It calls what only a file has."), arguments: 0..<2)
+  func `what is begun with a completion is done, however soon the end comes`(
+    round: Int
+  ) async throws {
+    for (name, call) in Self.forms {
+      // Several at once, as their reads follow each other.
+      for number in 0..<2 {
+        let settings = FirestoreSettings()
+        settings.durability = .unsafeWithoutFlushing
+        let db = try Firestore.open(
+          at: "\(folder.path)/\(round)-\(number)-\(name).hearth", settings: settings)
+        for n in 0..<5 {
+          try await db.document("a/\(n)").setData(["n": n])
+        }
+        let outcomes = Guarded<[String?]>([])
+        let ended = DispatchGroup()
+        for _ in 0..<3 {
+          ended.enter()
+          call(db) { error in
+            outcomes.withLock { $0.append(error.map { "\($0)" }) }
+            ended.leave()
+          }
+        }
+        let listened = Guarded<[any Error]>([])
+        for query in [db.collection("a"), db.collectionGroup("a")] {
+          query.addSnapshotListener { _, error in
+            if let error { listened.withLock { $0.append(error) } }
+          }
+          query.aggregate([.count()]).addSnapshotListener { _, error in
+            if let error { listened.withLock { $0.append(error) } }
+          }
+        }
+        // Not ordered with the end: they succeed, or the database is terminated.
+        let finished = Guarded<[Int]>([])
+        let others = Self.others.indices.map { (index: Int) in
+          Task { @Sendable in
+            defer { finished.withLock { $0.append(index) } }
+            try await Self.others[index](db)
+          }
+        }
+        ended.enter()
+        terminate(db) { ended.leave() }
+        _ = try await onBlockingThread { ended.wait() }
+        #expect(outcomes.withLock(\.self) == [nil, nil, nil], "\(name)")
+        #expect(listened.withLock { $0.isEmpty }, "\(name)")
+        for _ in 0..<1000 where finished.withLock(\.count) < others.count {
+          try await Task.sleep(for: .milliseconds(10))
+        }
+        let endless = Set(others.indices).subtracting(finished.withLock(\.self))
+        #expect(endless.isEmpty, "\(name): calls \(endless.sorted()) do not end.")
+        for (index, other) in others.enumerated() where !endless.contains(index) {
+          if case .failure(let error) = await other.result {
+            #expect(
+              error.localizedDescription == "The client has already been terminated."
+                && !isForeign(error), "\(name): \(error)")
+          }
+        }
+      }
+    }
+  }
+
+  private func terminate(_ db: Firestore, _ done: @escaping @Sendable () -> Void) {
+    db.terminate { _ in done() }
+  }
+
+  private static let others: [@Sendable (Firestore) async throws -> Void] = [
+    { db in try await db.document("a/1").getDocument() },
+    { db in _ = try await db.document("a/1").getDocument(as: [String: Int].self) },
+    { db in try await db.collection("a").getDocuments() },
+    { db in _ = try await db.collection("a").getDocuments(as: [String: Int].self) },
+    { db in try await db.collection("a").count.getAggregation(source: .server) },
+    { db in _ = try await db.collection("a").group(by: ["n"]).getGroups() },
+    { db in _ = try await db.collection("a").explain(analyze: true) },
+    { db in _ = try await db.read { try $0.getDocument(db.document("a/1")) } },
+    { db in try await db.write { try $0.setData(["n": 1], forDocument: db.document("b/write")) } },
+    { db in _ = try await db.listCollections() },
+    { db in _ = try await db.statistics() },
+    { db in _ = try await db.changeToken() },
+    { db in _ = try await db.maintenance.check() },
+    { db in _ = try await db.indexes.list() },
+    { db in try await db.indexes.declare(FirestoreIndex("a", .ascending("n"), .ascending("m"))) },
+    { db in try await db.ttl.setPolicy(collectionGroup: "a", field: "until") },
+    { db in _ = try await db.ttl.deleteExpired() },
+    { db in for try await _ in db.collection("a").snapshots { break } },
+    { db in for try await _ in db.changes() { break } },
+    { db in try await db.recursiveDelete(db.collection("z")) },
+  ]
+
   @Test func `what comes after is refused`() async throws {
     let db = try open()
     try await db.document("books/dune").setData(["n": 1])
