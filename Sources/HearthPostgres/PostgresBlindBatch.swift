@@ -63,8 +63,12 @@
           PostgresParameter.array(batch.indexes.map { Int64?(Int64($0)) }),
         ]
       }
-      var unchanged = " AND sequence >= $\(parameters.count + 1)::bigint"
+      var unchanged = """
+         AND sequence >= $\(parameters.count + 1)::bigint
+        AND greatest($2::bigint, time + 1, read_time + 1) <= $\(parameters.count + 2)::bigint
+        """
       parameters.append(PostgresParameter.integer(Int64(bitPattern: batch.seen)))
+      parameters.append(PostgresParameter.integer(batch.latestTime))
       for one in wave.unchanged {
         let number = parameters.count + 1
         let (condition, values) = PostgresQueries.condition(one.scope, on: "l", from: number + 1)

@@ -131,6 +131,37 @@
       """
     static let oldCommitCount = 5000
 
+    /// The greatest of the stored times up to $1, and of all.
+    static let storedTimes = """
+      SELECT max(t) FILTER (WHERE t <= $1::bigint), max(t) FROM (
+        SELECT created AS t FROM hearth_documents UNION ALL SELECT updated FROM hearth_documents
+        UNION ALL SELECT time FROM hearth_log UNION ALL SELECT time FROM hearth_store) s
+      """
+
+    /// With `TimeRepair`'s now, kept and newest as parameters. Returns the number of documents with
+    /// other times.
+    static let documentTimeRepair = """
+      WITH repaired AS (
+        UPDATE hearth_documents SET created = \(corrected("created")),
+          updated = \(corrected("updated"))
+        WHERE created > $1::bigint OR updated > $1::bigint RETURNING true)
+      SELECT count(*) FROM repaired
+      """
+
+    /// With the same parameters. The change log begins again, behind a sequence of no change.
+    static let storeTimeRepair = """
+      UPDATE hearth_store SET sequence = sequence + 1, first_logged = sequence + 2,
+        logged_bytes = 0, time = \(corrected("time")), trimmed_time = \(corrected("time")),
+        read_time = \(corrected("read_time"))
+      """
+
+    private static func corrected(_ column: String) -> String {
+      """
+      CASE WHEN \(column) <= $1::bigint THEN \(column)
+        ELSE greatest($2::bigint, $1::bigint - ($3::bigint - \(column))) END
+      """
+    }
+
     /// A dump that was restored begins a new history: tokens of the former one may be of changes that
     /// the dump does not have. Without parameters.
     static let originCheck = [

@@ -23,6 +23,8 @@
     /// How long it is tried to find out what became of a commit, in seconds.
     private static let patience = 30.0
     private static let longestTransaction = Duration.seconds(30)
+    /// In seconds.
+    private static let longestRepair = 86_400.0
 
     init(_ url: String, _ connection: PostgresConnection, _ channel: String) {
       self.url = url
@@ -142,6 +144,36 @@
     func removeOldCommitIDs() throws(Status) -> Bool {
       let rows = try runUnlocked([PostgresStatement(PostgresSchema.oldCommitIDs)])
       return rows.first?.count == PostgresSchema.oldCommitCount
+    }
+
+    func times(upTo now: Int64) throws(Status) -> (kept: Int64, newest: Int64) {
+      let statement = PostgresStatement(
+        PostgresSchema.storedTimes, [PostgresParameter.integer(now)])
+      use.lock()
+      defer { use.unlock() }
+      let rows = try run([statement])
+      return (rows.first?.integer(0, 0) ?? 0, rows.first?.integer(0, 1) ?? 0)
+    }
+
+    func commit(_ repair: TimeRepair, id: [UInt8]) throws(Status) -> Int {
+      let times = [repair.now, repair.kept, repair.newest].map { PostgresParameter.integer($0) }
+      let statements = [
+        PostgresStatement(PostgresSchema.documentTimeRepair, times),
+        PostgresStatement("DELETE FROM hearth_log"),
+        PostgresStatement(PostgresSchema.storeTimeRepair, times),
+        PostgresStatement(
+          "INSERT INTO hearth_commits (id, is_refused) VALUES ($1::bytea, false)", [id]),
+      ]
+      use.lock()
+      defer { use.unlock() }
+      let connection = try locked()
+      // Every document may be rewritten.
+      connection.patience = Self.longestRepair
+      defer { connection.patience = PostgresConnection.longPatience }
+      isInTransaction = false
+      // If the answer was lost, their number is unknown.
+      guard case .answered(let rows) = try finish(statements, [id]) else { return 0 }
+      return Int(clamping: rows.first?.integer(0, 0) ?? 0)
     }
 
     private func runUnlocked(_ statements: [PostgresStatement]) throws(Status) -> [PostgresRows] {

@@ -447,6 +447,10 @@
         throw .terminated
       }
       func removeOldCommitIDs() throws(Status) -> Bool { throw .terminated }
+      func times(upTo now: Int64) throws(Status) -> (kept: Int64, newest: Int64) {
+        throw .terminated
+      }
+      func commit(_ repair: TimeRepair, id: [UInt8]) throws(Status) -> Int { throw .terminated }
     }
 
     /// An index may have been dropped meanwhile, and another one declared under its number.

@@ -111,8 +111,9 @@ public final class Firestore: NSObject, @unchecked Sendable {
   ///
   /// The URL is libpq's: with several hosts, the one that accepts writes is used, also after a
   /// failover. The tables are in the first schema of the search path. Any number of processes may
-  /// have the same database open. Of the settings, the change log's retention and the limit on
-  /// writes that wait have an effect. The page <doc:PostgreSQL> lists the differences from a file.
+  /// have the same database open. Of the settings, the change log's retention, the limit on writes
+  /// that wait and `maximumClockLead` have an effect. The page <doc:PostgreSQL> lists the differences
+  /// from a file.
   ///
   /// Needs the trait `Postgres`. Throws `unimplemented` without it, `invalidArgument` for another
   /// URL, `unavailable` if the server cannot be reached, `permissionDenied` if it refuses the user,

@@ -68,6 +68,25 @@ public struct FirestoreFile: Sendable {
     }
   }
 
+  /// Corrects times that a clock has set which was ahead, in place. Returns the number of documents with other times.
+  ///
+  ///     let count = try await FirestoreFile(at: "books.hearth").repairTimes()
+  ///
+  /// Set the clock first. Create and update times after now, and the time of the newest commit, are moved back: the
+  /// newest becomes now, and what was created or updated later still was. Fields keep their values, server timestamps
+  /// included. If a time was changed, the change log begins again: tokens from before throw `outOfRange`, and listeners
+  /// that resume get their full result. Without a time after now, the file is not changed.
+  ///
+  /// The new file is checked, flushed, and then replaces the old one atomically. Needs disk space for both. Throws
+  /// `failedPrecondition` if any process has the file open, `dataLoss` if it is damaged, `notFound`,
+  /// `resourceExhausted`, `CancellationError`.
+  @discardableResult
+  public func repairTimes(
+    progress: FirestoreMaintenance.ProgressHandler? = nil
+  ) async throws -> Int {
+    try await reporting { try await maintenance.repairTimes(at: canonical, progress) }
+  }
+
   /// Replaces this file by a copy of a backup, or creates it.
   ///
   ///     try await FirestoreFile(at: "books.hearth").restore(from: "backups/monday.hearth")

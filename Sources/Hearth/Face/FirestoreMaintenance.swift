@@ -29,6 +29,27 @@ public struct FirestoreMaintenance: Sendable {
     try await reporting { try await firestore.file().check(progress) }
   }
 
+  /// Corrects times that a clock has set which was ahead, in the tables of a PostgreSQL server. Returns the number of
+  /// documents with other times.
+  ///
+  /// For a file, which no process may have open, see `FirestoreFile.repairTimes(progress:)`, which says what is changed.
+  /// Other processes may have the database open: their writes wait, and their listeners get their full result. Set the
+  /// clocks of all machines first. Throws `unimplemented` for a file, and the errors of a write.
+  @discardableResult
+  public func repairTimes() async throws -> Int {
+    try await reporting {
+      let database = try firestore.database()
+      return try await database.active {
+        guard let shared = database.backend as? any TimeRepairingBackend else {
+          throw Status(
+            .unimplemented,
+            "The times of a file are repaired while it is closed: call FirestoreFile.repairTimes.")
+        }
+        return try await shared.repairTimes()
+      }
+    }
+  }
+
   /// Copies the database as of one commit into a new file, checks the copy, and flushes it.
   ///
   ///     try await db.maintenance.backup(to: "backups/monday.hearth") { print($0.done, "of", $0.total) }

@@ -149,6 +149,15 @@ public final class FirestoreSettings: NSObject, NSCopying {
   /// With nil, only `deleteExpiredDocuments()` or another process deletes them.
   public var ttlSweepInterval: Duration? = .seconds(60)
 
+  /// How far the time of a commit may be ahead of this machine's clock; at least one second. Default: nil, for
+  /// any lead.
+  ///
+  /// A commit's time is never before that of an earlier commit. After a commit under a clock that was ahead, all
+  /// later ones are therefore ahead until the clock has caught up, and this is logged as an error once an hour. With
+  /// a limit they throw `failedPrecondition` instead, as does a copy of a document whose times are ahead; see
+  /// <doc:Production> for the way back. A time after the year 9999 is always refused.
+  public var maximumClockLead: Duration?
+
   /// The wall clock, for `HearthTesting`; nil for the system's. Ignored when settings are compared.
   package var clock: (@Sendable () -> Timestamp)?
 
@@ -202,7 +211,7 @@ public final class FirestoreSettings: NSObject, NSCopying {
     Property(\.validatesPagesOnOpen), Property(\.verifiesChecksumsOnRead),
     Property(\.maxQueryThreads), Property(\.allowsRemoteFileSystem),
     Property(\.changeLogRetention), Property(\.changeLogLimitBytes), Property(\.indexPolicy),
-    Property(\.ttlSweepInterval),
+    Property(\.ttlSweepInterval), Property(\.maximumClockLead),
   ]
 
   public func copy(with zone: NSZone? = nil) -> Any {
@@ -249,6 +258,7 @@ extension FirestoreSettings {
     settings.changeLogBytes = changeLogLimitBytes
     settings.ttlSweepInterval = ttlSweepInterval
     settings.queueLimitBytes = queueLimitBytes
+    settings.maximumClockLead = maximumClockLead
     settings.clock = clock
     settings.durability =
       switch durability {
@@ -282,6 +292,10 @@ extension FirestoreSettings {
       changeLogLimitBytes >= 0, ttlSweepInterval.map({ $0 > .zero }) ?? true
     else {
       return .invalidArgument("Sizes and times in settings cannot be negative.")
+    }
+    // Commits within a microsecond are ahead of the clock, too.
+    guard maximumClockLead.map({ $0 >= .seconds(1) }) ?? true else {
+      return .invalidArgument("The setting maximumClockLead is less than one second.")
     }
     let sizeBytes: Int64? =
       switch cacheSettings {

@@ -138,15 +138,34 @@
   struct RepairCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "repair",
-      abstract: "Build a new file from all that can be read of a damaged one.",
-      discussion: "The damaged file is left as it is. Indexes are rebuilt.")
+      abstract:
+        "Build a new file from all that can be read of a damaged one, or correct times that are ahead.",
+      discussion: """
+        The damaged file is left as it is. Indexes are rebuilt.
+
+        With --times no file is damaged: a clock was ahead. Set the clock of this machine first. Create and update \
+        times after now are moved back, in place, and the change log begins again. No process may have the file open; \
+        a database on a server may be in use.
+        """)
 
     @OptionGroup var file: DatabaseArgument
-    @Argument(help: "Where the new file goes.", completion: .file()) var target: String
+    @Argument(help: "Where the new file goes.", completion: .file()) var target: String?
+    @Flag(help: "Correct the times of documents and commits that are after now, in place.")
+    var times = false
     @OptionGroup var output: OutputOptions
 
+    func validate() throws {
+      if times, target != nil {
+        throw ValidationError("--times corrects the database in place, and takes no other file.")
+      }
+    }
+
     func run() async throws {
+      if times { return try await repairTimes() }
       try file.mustBeFile("repair")
+      guard let target else {
+        throw Failure("Say where the new file goes: hearth repair \(file.database) <target>.")
+      }
       try file.mustExist()
       let report = try await withProgress { [database = file.database, target] in
         try await FirestoreFile(at: database).repair(to: target, progress: $0)
@@ -171,6 +190,20 @@
           "  \(loss.collection.legible): \(Figure.count(loss.lost)) of "
             + "\(Figure.count(loss.documents + loss.lost, "document")) lost")
       }
+    }
+
+    private func repairTimes() async throws {
+      try file.mustExist()
+      var count = 0
+      if file.location.isServer {
+        try await file.open(.writing) { db in count = try await db.maintenance.repairTimes() }
+      } else {
+        count = try await withProgress { [database = file.database] in
+          try await FirestoreFile(at: database).repairTimes(progress: $0)
+        }
+      }
+      if output.json { return try Terminal.print(JSON.object([.init("documents", count)])) }
+      try Terminal.print("the times of \(Figure.count(count, "document")) corrected")
     }
 
     private func json(_ report: FirestoreFile.RepairReport) -> JSON {

@@ -325,6 +325,13 @@ package protocol ExpiringBackend: Backend {
   func deleteExpiredDocuments() async throws -> Int
 }
 
+/// The verb of a backend whose times are corrected while it is open.
+package protocol TimeRepairingBackend: Backend {
+  /// Corrects times that are ahead of the clock; see `TimeRepair`. Returns the number of documents
+  /// with other times.
+  func repairTimes() async throws -> Int
+}
+
 /// The verbs that only a backend with a file has.
 package protocol FileBackend: LocalBackend, ExpiringBackend {
   // MARK: Maintenance; see `EmbeddedBackend.FileMaintenance` for a file that is not open.

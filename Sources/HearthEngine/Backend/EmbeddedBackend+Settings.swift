@@ -31,6 +31,8 @@ extension EmbeddedBackend {
     package var indexPolicy = IndexingPolicy.automatic
     /// How long a transaction waits for its turn at a document while no other one there ends.
     package var transactionPatience = DocumentQueues.patience
+    /// How far a commit's time may be ahead of the clock; nil for any lead.
+    package var maximumClockLead: Duration?
     /// Nil for the system's clock.
     package var clock: (@Sendable () -> Timestamp)?
 
@@ -98,6 +100,7 @@ extension EmbeddedBackend.Settings {
     configuration.changeLogBytes = changeLogBytes
     configuration.ttlSweepInterval = ttlSweepInterval
     configuration.now = now
+    configuration.commitTime.maximumLead = maximumClockLead
     configuration.durability =
       switch durability {
       case .full: .full

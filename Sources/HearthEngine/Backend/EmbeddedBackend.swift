@@ -16,6 +16,7 @@ package final class EmbeddedBackend: Sendable {
   /// Distinguishes tokens of this database from those of another one, or from before a restore.
   let history: History
   let transactions: TransactionTable
+  private let clockWatch: ClockWatch
   private let logger: Logger
   /// The folder of a database that lives in memory, as far as users see. Removed with the database.
   private let memoryFolder: MemoryFolder?
@@ -41,6 +42,7 @@ package final class EmbeddedBackend: Sendable {
       }
     }
     history = try store.read { try History.read($0) }
+    clockWatch = ClockWatch(of: path, now: configuration.now, logger: logger)
     writer = Writer(store, queueLimitBytes: queueLimitBytes, logger: logger)
     let indexes = IndexManager(store, policy: indexPolicy, logger: logger)
     self.indexes = indexes
@@ -53,6 +55,9 @@ package final class EmbeddedBackend: Sendable {
     indexes.start()
     sweeper = configuration.isReadOnly ? nil : TTLSweeper(store, writer, logger: logger)
     if let interval = configuration.ttlSweepInterval { sweeper?.start(interval: interval) }
+    let newest = { @Sendable [weak store] in try? store?.read { try $0.state().lastCommitTime } }
+    if let time = newest() { clockWatch.look(at: time) }
+    clockWatch.start(newest)
   }
 
   /// Removes a file. Returns false, and does nothing, if it is open in this or another process.
@@ -456,6 +461,7 @@ extension EmbeddedBackend: ListeningBackend {
     transactions.close()
     indexes.close()
     sweeper?.close()
+    clockWatch.close()
     writer.close()
     registry.close()
     store.close()

@@ -44,6 +44,16 @@ extension EmbeddedBackend {
       }
     }
 
+    /// Corrects times that are ahead of the clock, in place. Returns the number of documents with
+    /// other times.
+    package func repairTimes(
+      at path: String, _ progress: MaintenanceHandler?
+    ) async throws -> Int {
+      try await MaintenanceReporter.run(progress) { [configuration] progress in
+        try FileCopy.repairTimes(at: path, configuration, progress: progress)
+      }
+    }
+
     /// Makes a new database from an export.
     package func importDocuments(
       from path: String, toNew target: String, keepingTimes: Bool, skippingInvalidLines: Bool,

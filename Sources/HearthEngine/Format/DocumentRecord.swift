@@ -71,6 +71,41 @@ struct DocumentRecord {
     try RecordFrame.verify(bytes, key: key)
   }
 
+  // MARK: Times of any year
+
+  /// The times, in microseconds. Accepts those of any year, as a clock may have set them that was
+  /// ahead.
+  static func times(
+    of bytes: UnsafeRawBufferPointer
+  ) throws(Status) -> (create: Int64, update: Int64) {
+    var cursor = ByteCursor(try RecordFrame.open(bytes).payload)
+    _ = try cursor.varint()
+    let update = Int64(bitPattern: try cursor.fixed64())
+    return (update &- Int64(bitPattern: try cursor.varint()), update)
+  }
+
+  /// The record with other times; nil if they are the same. Accepts times of any year.
+  static func record(
+    _ bytes: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer,
+    changingTimes change: (Int64) -> Int64
+  ) throws(Status) -> [UInt8]? {
+    let (create, update) = try times(of: bytes)
+    let changed = (create: change(create), update: change(update))
+    guard changed != (create, update) else { return nil }
+    var cursor = ByteCursor(try RecordFrame.open(bytes).payload)
+    _ = try cursor.varint()
+    var record = Array(bytes[..<(bytes.count - cursor.rest.count)])
+    _ = try cursor.fixed64()
+    _ = try cursor.varint()
+    record.append(littleEndian: UInt64(bitPattern: changed.update))
+    record.append(varint: UInt64(bitPattern: changed.update &- changed.create))
+    record += cursor.rest
+    record.withUnsafeMutableBytes { RecordFrame.seal($0, key: key) }
+    return record
+  }
+
+  // MARK: Writing
+
   /// `path` is needed only if the key does not give the whole path.
   static func encode(
     sequence: UInt64, updateTime: Instant, createTime: Instant, path: String? = nil,

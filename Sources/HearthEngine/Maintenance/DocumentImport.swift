@@ -107,6 +107,7 @@ final class DocumentImport {
       let builder = try StoreBuilder(path: file.path, expectedBytes: bytes, configuration)
       var report = Report()
       let now = configuration.now()
+      guard now <= .latest else { throw Status.commitTime(now, after: .latest) }
       // Another machine's clock may be ahead, by up to a day.
       let latest = keepingTimes ? Instant(microseconds: now.microseconds &+ 86_400_000_000) : nil
       try readLines(of: path, latestTime: latest, skippingInvalidLines, &report, progress) { line in

@@ -30,20 +30,14 @@ enum FileCopy {
   static func compact(
     at path: String, _ configuration: StoreConfiguration, progress: MaintenanceReporter = .silent
   ) throws -> (before: CheckReport, after: CheckReport) {
-    do {
-      let reports = try Environment.whileClosed(path) {
-        let file = try NewFile(for: path, replacing: true)
-        var before = CheckReport()
-        try rebuild(from: path, transactionID: nil, to: file.path, configuration, &before, progress)
-        let after = try verified(file.path, configuration, progress)
-        try file.takePlace()
-        return (before, after)
-      }
-      guard let reports else { throw Status.isOpen(path) }
-      return reports
-    } catch let error as LMDBError {
-      throw Status(copying: path, error)
+    var before = CheckReport()
+    var after = CheckReport()
+    _ = try replacing(path) { file in
+      try rebuild(from: path, transactionID: nil, to: file.path, configuration, &before, progress)
+      after = try verified(file.path, configuration, progress)
+      return true
     }
+    return (before, after)
   }
 
   /// Puts a copy of a backup at `path`, in place of a file that no process has open, or of none.
@@ -87,6 +81,25 @@ enum FileCopy {
   }
 
   // MARK: Steps
+
+  /// Calls `body` to write a file that takes the place of one that no process has open. Without a
+  /// result of `body`, that one stays.
+  static func replacing<Result>(
+    _ path: String, _ body: (NewFile) throws -> Result?
+  ) throws -> Result? {
+    do {
+      let result: Result?? = try Environment.whileClosed(path) {
+        let file = try NewFile(for: path, replacing: true)
+        let result = try body(file)
+        if result != nil { try file.takePlace() }
+        return result
+      }
+      guard let result else { throw Status.isOpen(path) }
+      return result
+    } catch let error as LMDBError {
+      throw Status(copying: path, error)
+    }
+  }
 
   /// Calls `body` to write a file, and moves the file to `path`.
   static func beside<R>(
@@ -142,12 +155,26 @@ enum FileCopy {
     throw LMDBError.tryAgain
   }
 
+  /// How an entry is copied.
+  enum CopiedEntry {
+    case same
+    case omitted
+    /// Under the same key.
+    case replaced([UInt8])
+  }
+
   /// Reads every entry with `pread`, table by table in the order of keys, and fills pages with
   /// them.
-  private static func rebuild(
+  ///
+  /// - Parameter change: Called with each entry, after its checksum was verified.
+  static func rebuild(
     from source: String, openIn environment: Environment? = nil, transactionID: Int?,
     to path: String, _ configuration: StoreConfiguration, _ report: inout CheckReport,
-    _ progress: MaintenanceReporter
+    _ progress: MaintenanceReporter,
+    changing change:
+      @escaping (
+        KeyLayout.Table, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+      ) throws -> CopiedEntry = { _, _, _ in .same }
   ) throws {
     var builder: StoreBuilder?
     var fault: String?
@@ -160,6 +187,7 @@ enum FileCopy {
             try RecordFrame.verify(value, key: key)
           } catch {
             fault = fault ?? "\(name) \(CheckReport.hex(key)): \(error.message)"
+            return
           }
         }
         let target: StoreBuilder
@@ -170,9 +198,15 @@ enum FileCopy {
             path: path, expectedBytes: try PageWalk.byteCount(source), configuration)
           builder = target
         }
+        let position = target.store.environment.table(name)
         // A new file has its own format record, which this replaces.
-        try target.put(
-          target.store.environment.table(name), key, value, append: table != .meta)
+        let appends = table != .meta
+        switch try change(table, key, value) {
+        case .same: try target.put(position, key, value, append: appends)
+        case .omitted: break
+        case .replaced(let value):
+          try value.withUnsafeBytes { try target.put(position, key, $0, append: appends) }
+        }
       }, progress: { try progress(.copying, $0, of: $1) })
     report.fileBytes = pages.fileSizeBytes
     report.pages = pages.usedPages

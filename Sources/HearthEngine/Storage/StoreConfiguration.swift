@@ -26,6 +26,8 @@ struct StoreConfiguration: Sendable {
   var keyLimit = KeyLimit.standard
   /// The wall clock. Only the writer reads it; see `StoreState.lastCommitTime`.
   var now: @Sendable () -> Instant = Instant.now
+  /// The times that commits may get.
+  var commitTime = CommitTime()
   /// Test modes of the LMDB layer.
   var poisonsBorrowedBytes = false
   var faultInjector: (@Sendable (StorageCall) -> Int32)?

@@ -45,6 +45,7 @@ struct CommitPlan {
 
   let store: StoreSnapshot
   private let now: Instant
+  private let latestTime: Instant
   var state: StoreState
   let base: StoreState
   private let hasTombstones: Bool
@@ -61,6 +62,7 @@ struct CommitPlan {
   init(_ store: StoreSnapshot, now: Instant, documentCount: Int) throws {
     self.store = store
     self.now = now
+    latestTime = store.store.configuration.commitTime.latest(at: now)
     state = try store.state()
     try StoreState.check(state.lastSequence)
     base = state
@@ -142,6 +144,9 @@ struct CommitPlan {
   mutating func take(_ request: inout Request) throws -> CommitResult {
     for index in request.staged.indices { try finish(&request.staged[index]) }
     if !catalogue.constrained.isEmpty { try enforceConstraints(on: &request) }
+    if request.time > latestTime, request.staged.contains(where: \.isChange) {
+      throw Status.commitTime(request.time, after: latestTime)
+    }
     // From here on only the storage can refuse the request.
     let (time, staged) = (request.time, request.staged)
     for (mutation, index) in request.stagedOfMutation.enumerated() where staged[index].exists {

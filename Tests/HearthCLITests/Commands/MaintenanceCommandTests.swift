@@ -1,5 +1,6 @@
 #if Tools
   import Foundation
+  import Hearth
   import TestThreads
   import Testing
 
@@ -72,6 +73,32 @@
       }
       #expect(try hearth("check", "new.hearth").status == 0)
       #expect(try hearth("repair", "a.hearth", "new.hearth").error.contains("is there already"))
+    }
+
+    @Test func `times that are ahead are corrected in place`() async throws {
+      let path = hearth.folder.path + "/a.hearth"
+      let settings = FirestoreSettings()
+      settings.clock = { Timestamp(seconds: 16_725_225_600, nanoseconds: 0) }
+      let db = try Firestore.open(at: path, settings: settings)
+      try await db.document("books/dune").setData(["n": 1])
+      try await db.terminate()
+      _ = try hearth("set", "a.hearth", "books/emma", #"{"n": 2}"#)
+      #expect(try hearth("get", "a.hearth", "books/emma", "--json").output.contains("2500-01-01"))
+      #expect(try hearth("repair", "a.hearth").error.contains("hearth repair a.hearth <target>"))
+      #expect(try hearth("repair", "--times", "a.hearth", "b.hearth").status != 0)
+      let repaired = try hearth("repair", "--times", "a.hearth", "--json")
+      #expect(repaired.output == #"{"documents":2}"# + "\n", "\(repaired)")
+      #expect(hearth.files.allSatisfy { $0.hasPrefix("a.hearth") && !$0.hasSuffix("unfinished") })
+      #expect(try hearth("check", "a.hearth").status == 0)
+      _ = try hearth("set", "a.hearth", "books/new", #"{"n": 3}"#)
+      for id in ["dune", "emma", "new"] {
+        let got = try hearth("get", "a.hearth", "books/\(id)", "--json")
+        #expect(got.status == 0 && !got.output.contains("2500"), "\(got)")
+      }
+      #expect(
+        try hearth("repair", "--times", "a.hearth").output == "the times of 0 documents corrected\n"
+      )
+      #expect(try hearth("repair", "--times", "missing").error.contains("no database at missing"))
     }
 
     @Test func `an import that fails leaves no database`() throws {

@@ -62,6 +62,7 @@ struct SettingsTests {
     settings.changeLogRetention = .seconds(11)
     settings.changeLogLimitBytes = 13
     settings.ttlSweepInterval = .seconds(17)
+    settings.maximumClockLead = .seconds(29)
     settings.queueLimitBytes = 19
     settings.indexPolicy = .strict
     settings.durability = .lastCommitMayBeLost
@@ -77,6 +78,7 @@ struct SettingsTests {
     #expect(store.changeLogAge == .seconds(11))
     #expect(store.changeLogBytes == 13)
     #expect(store.ttlSweepInterval == .seconds(17))
+    #expect(store.commitTime.maximumLead == .seconds(29))
     #expect(store.durability == .lastCommitMayBeLost)
     #expect(store.now() == Instant(microseconds: 23_000_000))
     settings.ttlSweepInterval = nil

@@ -82,11 +82,15 @@ struct MemoryState: Sendable {
   }
 
   /// Applies all of a request, or throws and changes nothing.
-  mutating func commit(_ mutations: [Mutation], at time: Instant) throws(Status) -> CommitResult {
+  ///
+  /// - Parameter latest: Changes with a later time are refused.
+  mutating func commit(
+    _ mutations: [Mutation], at time: Instant, notAfter latest: Instant = .latest
+  ) throws(Status) -> CommitResult {
     let earliest = mutations.latestCopiedTime ?? time
     var staged = StagedRequest(self, at: max(time, earliest))
     for mutation in mutations { try staged.write(mutation) }
-    return try staged.end(in: &self)
+    return try staged.end(in: &self, notAfter: latest)
   }
 
   /// A request that is being made: its reads see its writes.
@@ -197,7 +201,9 @@ struct MemoryState: Sendable {
         updateTime: copied?.updateTime ?? time, body: body)
     }
 
-    fileprivate mutating func end(in state: inout MemoryState) throws(Status) -> CommitResult {
+    fileprivate mutating func end(
+      in state: inout MemoryState, notAfter latest: Instant
+    ) throws(Status) -> CommitResult {
       try enforceConstraints()
       var next = base
       for path in order {
@@ -209,6 +215,7 @@ struct MemoryState: Sendable {
           new = version(of: path, body, sequence: next.sequence + 1)
         }
         guard new !== old else { continue }
+        guard time <= latest else { throw .commitTime(time, after: latest) }
         next.replace(path, with: new)
         next.log.append(
           LoggedChange(

@@ -26,7 +26,8 @@ final class MemoryWriter: MemoryReader, LocalWriter {
   private var byteCount = 0
 
   static func run(
-    _ body: (any LocalWriter) throws -> Void, on state: inout MemoryState, _ now: Instant
+    _ body: (any LocalWriter) throws -> Void, on state: inout MemoryState, _ now: Instant,
+    notAfter latest: Instant = .latest
   ) throws -> CommitResult {
     let time = state.time(now)
     let writer = MemoryWriter(MemoryState.StagedRequest(state, at: time))
@@ -34,7 +35,7 @@ final class MemoryWriter: MemoryReader, LocalWriter {
     try Mutation.checkTotals(writer.mutations)
     // With what was read meanwhile.
     state = writer.staged.base
-    return try state.commit(writer.mutations, at: time)
+    return try state.commit(writer.mutations, at: time, notAfter: latest)
   }
 
   func write(_ mutation: Mutation) throws {

@@ -21,6 +21,7 @@ package final class RemoteBackend: Sendable {
   package let listeners: BackendListeners
   let now: @Sendable () -> Instant
   let sweeper: RemoteSweeper
+  private let clockWatch: ClockWatch
   private let process = getpid()
 
   /// Reads the store's record: blocks for one round trip.
@@ -38,7 +39,8 @@ package final class RemoteBackend: Sendable {
     source = RemoteChangeSource(store, catalogues, horizon, now: now)
     writer = RemoteWriter(
       store, catalogues, acknowledgements, source, horizon,
-      queueLimitBytes: settings.queueLimitBytes, now: now, logger: logger)
+      queueLimitBytes: settings.queueLimitBytes, now: now,
+      commitTime: CommitTime(maximumLead: settings.maximumClockLead), logger: logger)
     source.writer = writer
     catalogues.writer = writer
     listeners = BackendListeners(
@@ -46,8 +48,11 @@ package final class RemoteBackend: Sendable {
       history: History(
         id: Instant(microseconds: record.history), isRestored: record.isRestored))
     sweeper = RemoteSweeper(logger: logger)
+    clockWatch = ClockWatch(of: store.name, now: now, logger: logger)
     writer.continueBuilding()
     if let interval = settings.ttlSweepInterval { sweeper.start(self, every: interval) }
+    clockWatch.look(at: record.latestTime)
+    clockWatch.start { [weak store] in try? store?.readBlocking(RemoteRead()).record.latestTime }
   }
 
   // MARK: Reading
@@ -565,6 +570,7 @@ extension RemoteBackend: ListeningBackend {
     }
     if wasClosed { return }
     sweeper.close()
+    clockWatch.close()
     transactions.close()
     writer.close()
     registry.close()
@@ -641,6 +647,13 @@ extension RemoteBackend: LocalBackend {
     var job = RemoteWriter.Job(mutations: [], origin: acknowledgements.origin(context), done: done)
     job.closure = RemoteClosure(body)
     do throws(Status) { try writer.add(job) } catch { done(.failure(error)) }
+  }
+}
+
+extension RemoteBackend: TimeRepairingBackend {
+  package func repairTimes() async throws -> Int {
+    let writer = writer
+    return try await onBlockingThread { try writer.repairTimes() }
   }
 }
 

@@ -57,6 +57,8 @@ package struct RemoteBlindBatch: Sendable {
   package var generation: UInt64
   /// If the newest sequence is less, nothing is done: the store has lost commits.
   package var seen: UInt64 = 0
+  /// If the first commit of a wave would get a later time, nothing of the wave is done.
+  package var latestTime = Instant.latest.microseconds
   /// The indexes whose entries the waves have. Empty if no index is concerned.
   package var indexes: [UInt32] = []
   /// The time of the first commit, unless it has to be later.

@@ -53,6 +53,11 @@ package protocol RemoteWriting: AnyObject {
   /// Removes some of the ids of commits that nobody asks for any more. Without the lock. Returns
   /// whether there may be more.
   func removeOldCommitIDs() throws(Status) -> Bool
+  /// The greatest of the stored times up to `now`, and of all. After `lock`.
+  func times(upTo now: Int64) throws(Status) -> (kept: Int64, newest: Int64)
+  /// Corrects all stored times, drops the change log, and commits. After `lock`. Returns the number
+  /// of documents with other times.
+  func commit(_ repair: TimeRepair, id: [UInt8]) throws(Status) -> Int
 }
 
 /// The record of a store as a whole.
@@ -86,6 +91,11 @@ package struct RemoteRecord: Sendable, Equatable {
     self.generation = generation
     self.readTime = readTime
   }
+}
+
+extension RemoteRecord {
+  /// The next commit gets a later time.
+  var latestTime: Instant { Instant(microseconds: max(time, readTime)) }
 }
 
 /// Where a document is in the tables.

@@ -20,6 +20,8 @@ extension RemoteWriter {
           batch.id = UUID().bytes
           batch.time = now().microseconds
           batch.seen = horizon.sequence
+          // Each job has a time of its own.
+          batch.latestTime = latestTime.microseconds - Int64(jobs.count)
           return try writing.commit(batch)
         }
       }

@@ -65,6 +65,7 @@ final class RemoteWriter: Sendable {
   let horizon: RemoteHorizon
   private let queueLimitBytes: Int
   let now: @Sendable () -> Instant
+  private let commitTime: CommitTime
   private let logger: Logger
   /// When the log was last trimmed.
   private let trimmed = Guarded<ContinuousClock.Instant?>(nil)
@@ -82,7 +83,7 @@ final class RemoteWriter: Sendable {
   init(
     _ store: any RemoteStore, _ catalogues: RemoteCatalogues, _ acknowledgements: Acknowledgements,
     _ source: RemoteChangeSource, _ horizon: RemoteHorizon, queueLimitBytes: Int,
-    now: @escaping @Sendable () -> Instant,
+    now: @escaping @Sendable () -> Instant, commitTime: CommitTime,
     logger: Logger
   ) {
     self.store = store
@@ -92,6 +93,7 @@ final class RemoteWriter: Sendable {
     self.horizon = horizon
     self.queueLimitBytes = queueLimitBytes
     self.now = now
+    self.commitTime = commitTime
     self.logger = logger
   }
 
@@ -343,7 +345,8 @@ final class RemoteWriter: Sendable {
       time: Instant(microseconds: answer.record.time), indexes: catalogue.constraints
     ) { wanted throws(Status) in try reader.documents(wanted) }
 
-    let now = { [now] in max(now(), Instant(microseconds: answer.record.readTime + 1)) }
+    let now = { [now] in max(now(), Instant(microseconds: answer.record.readTime &+ 1)) }
+    let latest = latestTime
     var outcomes: [(job: Job, outcome: Result<CommitResult, Status>)] = []
     var expected: [Int: Acknowledgement] = [:]
     for job in jobs {
@@ -353,9 +356,9 @@ final class RemoteWriter: Sendable {
         let logged = state.log.count
         let result =
           if let closure = job.closure {
-            try closure.run(&state, now())
+            try closure.run(&state, now(), notAfter: latest)
           } else {
-            try state.commit(job.mutations, at: state.time(now()))
+            try state.commit(job.mutations, at: state.time(now()), notAfter: latest)
           }
         if let origin = job.origin, result.sequence > before {
           let changed = state.log[logged...].map(\.path)
@@ -501,6 +504,9 @@ final class RemoteWriter: Sendable {
 
   // MARK: Times
 
+  /// The latest time that a commit may get now.
+  var latestTime: Instant { commitTime.latest(at: now()) }
+
   /// Waits for the commits under way, and lets all later ones have a later time than this one.
   func settle(_ time: Instant, _ request: RemoteRead) throws(Status) -> RemoteAnswer {
     try store.write { writing throws(Status) in
@@ -512,6 +518,19 @@ final class RemoteWriter: Sendable {
       batch.record.readTime = time.microseconds
       try writing.commit(batch)
       return answer
+    }
+  }
+
+  /// Corrects times that are ahead of the clock; see `TimeRepair`. Returns the number of documents
+  /// with other times. Blocks.
+  func repairTimes() throws(Status) -> Int {
+    try store.write { writing throws(Status) in
+      let record = try lock(RemoteRead(), writing).record
+      var repair = TimeRepair(now: now())
+      let (kept, newest) = try writing.times(upTo: repair.now)
+      for time in [kept, newest, record.time, record.readTime] { repair.note(time) }
+      guard repair.isNeeded else { return 0 }
+      return try writing.commit(repair, id: UUID().bytes)
     }
   }
 
@@ -689,13 +708,15 @@ final class RemoteClosure: @unchecked Sendable {
 
   init(_ body: @escaping (any LocalWriter) throws -> Void) { self.body = body }
 
-  func run(_ state: inout MemoryState, _ now: Instant) throws(Status) -> CommitResult {
+  func run(
+    _ state: inout MemoryState, _ now: Instant, notAfter latest: Instant
+  ) throws(Status) -> CommitResult {
     hasRun = true
     // Released before the waiting caller continues.
     defer { body = nil }
     do {
       guard let body else { throw Status.terminated }
-      return try MemoryWriter.run(body, on: &state, now)
+      return try MemoryWriter.run(body, on: &state, now, notAfter: latest)
     } catch {
       throw error as? Status
         ?? Status(.cancelled, "A write closure threw an error.", cause: error)
