@@ -91,7 +91,8 @@
         FirestoreIndex("books", .ascending("true"), .descending("n")),
         FirestoreIndex(unique: "books", .ascending("n")))
       try await old.references.declare(
-        FirestoreReferenceRule("reviews", field: "reference", to: "authors", onDelete: .nullify))
+        FirestoreReferenceRule("reviews", field: "reference", to: "authors", onDelete: .nullify),
+        FirestoreReferenceRule("reviews", field: "reference", to: "books", onDelete: .cascade))
       try await old.ttl.setPolicy(collectionGroup: "sessions", field: "until")
       try await copy(old, new)
       try await copy(new, again)

@@ -10,12 +10,14 @@
 public struct FirestoreReferences: Sendable {
   let firestore: Firestore
 
-  /// Declares rules in addition to the existing ones, and replaces other rules for the same fields.
+  /// Declares rules in addition to the existing ones. A rule replaces one for the same field and the
+  /// same target that has another action.
   ///
   /// Returns when this is durable. Rules hold for all commits from then on. Until the index of the
   /// references is built, in the background, a deletion reads all documents of the rule's
   /// collections; see `FirestoreIndexes.waitUntilReady()`. Rules are listed, and exported, among the
-  /// indexes. Throws `invalidArgument` for an invalid rule.
+  /// indexes. Throws `invalidArgument` for an invalid rule, and for two rules for the same field and
+  /// target.
   public func declare(_ rules: FirestoreReferenceRule...) async throws { try await declare(rules) }
 
   /// Same as `declare(_:)` with the rules as arguments.

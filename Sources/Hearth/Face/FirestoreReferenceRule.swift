@@ -7,7 +7,8 @@
 ///
 /// The field has a `DocumentReference`, or an array of them. A rule is for all collections with the
 /// id, and for references to documents in collections with the id `target`; other values in the
-/// field are ignored. A field has at most one rule.
+/// field are ignored. A field may refer to documents of several collections: declare a rule for each
+/// target.
 ///
 /// A rule is invalid if the id of a collection is empty or contains `/`, if the field is empty or has
 /// an empty component, and if it is the document's id. The operation that declares it throws

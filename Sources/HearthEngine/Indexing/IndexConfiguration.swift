@@ -42,7 +42,8 @@ struct IndexConfiguration: Sendable, Equatable {
       }
   }
 
-  /// Adds an index, unless it is present. Replaces another rule for the same references.
+  /// Adds an index, unless it is present. Replaces a rule for the same references that has another
+  /// action.
   mutating func add(_ definition: IndexDefinition) {
     guard !definitions.contains(definition) else { return }
     indexes.removeAll { $0.hasSameReferences(as: definition) }
@@ -145,6 +146,9 @@ extension IndexConfiguration {
       try definition.check()
     } catch {
       throw .invalidArgument("\(entry.location): \(error.message)")
+    }
+    if let other = indexes.first(where: { $0.hasSameReferences(as: definition) }) {
+      throw .invalidArgument("\(entry.location): there is another rule for this field: \(other).")
     }
     add(definition)
   }

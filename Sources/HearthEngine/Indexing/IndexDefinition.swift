@@ -106,12 +106,33 @@ package struct IndexDefinition: Sendable {
     if case .reference(let rule) = constraint { rule } else { nil }
   }
 
-  /// Whether both have the same entries and a reference rule, perhaps another one.
+  /// Whether both are rules for the same references: of one field to one target. They may have
+  /// different actions.
   func hasSameReferences(as other: IndexDefinition) -> Bool {
-    guard referenceRule != nil, other.referenceRule != nil else { return false }
-    var renewed = self
-    renewed.constraint = other.constraint
-    return renewed == other
+    guard let own = references else { return false }
+    return own == other.references
+  }
+
+  /// The rule with an action that is the same for all; nil for other indexes.
+  private var references: IndexDefinition? {
+    guard let referenceRule else { return nil }
+    var references = self
+    references.constraint = .reference(ReferenceRule(.restrict, target: referenceRule.target))
+    return references
+  }
+
+  /// Throws `invalidArgument` for a definition that no database accepts, and for two rules for the
+  /// same references, of which only one can hold.
+  package static func check(_ definitions: [IndexDefinition]) throws(Status) {
+    var rules: Set<IndexDefinition> = []
+    for definition in definitions {
+      try definition.check()
+      guard let references = definition.references, !rules.insert(references).inserted else {
+        continue
+      }
+      throw .invalidArgument(
+        "\(definition): there is another rule for this field and these documents. Declare one.")
+    }
   }
 }
 
@@ -140,7 +161,11 @@ package struct ReferenceRule: Hashable, Sendable {
     lhs.action == rhs.action && UTF8Order.areEqual(lhs.target, rhs.target)
   }
 
-  package func hash(into hasher: inout Hasher) { hasher.combine(action) }
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(action)
+    var target = target
+    target.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+  }
 }
 
 extension IndexDefinition: Hashable {
@@ -155,6 +180,7 @@ extension IndexDefinition: Hashable {
     collectionID.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     hasher.combine(scope)
     hasher.combine(components)
+    hasher.combine(constraint)
   }
 }
 

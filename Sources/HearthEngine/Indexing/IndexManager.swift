@@ -164,10 +164,10 @@ final class IndexManager: Sendable {
   // MARK: Changing
 
   /// Adds declared indexes. Existing ones stay; a learned one becomes declared. Throws
-  /// `invalidArgument` for an invalid definition, and `resourceExhausted` for more than
-  /// `Limits.indexes` indexes.
+  /// `invalidArgument` for an invalid definition and for two rules for the same references, and
+  /// `resourceExhausted` for more than `Limits.indexes` indexes.
   package func declare(_ definitions: [IndexDefinition]) throws {
-    for definition in definitions { try definition.check() }
+    try IndexDefinition.check(definitions)
     try change { configuration in
       for definition in definitions { configuration.add(definition) }
     }
@@ -189,14 +189,14 @@ final class IndexManager: Sendable {
   /// Replaces the configuration. Declared indexes that the new one does not name are dropped;
   /// learned indexes stay.
   package func configure(_ configuration: IndexConfiguration) throws {
-    for definition in configuration.definitions { try definition.check() }
+    try IndexDefinition.check(configuration.definitions)
     try change { $0 = configuration }
   }
 
   /// Adds the indexes of another database's configuration; existing declarations stay. Copies the
   /// whole configuration, with its overrides, only if this database has none.
   func adopt(_ configuration: IndexConfiguration) throws {
-    for definition in configuration.definitions { try definition.check() }
+    try IndexDefinition.check(configuration.definitions)
     try change { own in
       if own == IndexConfiguration() { own = configuration }
       for definition in configuration.definitions { own.add(definition) }

@@ -35,7 +35,7 @@ struct ExportedDefinitions: Sendable, Equatable {
     }
     if let configuration = header["indexes"] {
       indexes = try IndexConfiguration(json: configuration.text)
-      for definition in indexes.definitions { try definition.check() }
+      try IndexDefinition.check(indexes.definitions)
     }
   }
 

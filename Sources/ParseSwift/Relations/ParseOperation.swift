@@ -360,7 +360,7 @@ enum Relations {
     var declared: Set<Rules> = []
   }
 
-  /// A relation has objects of one class: rules for another one would replace those of the first.
+  /// A relation has objects of one class.
   private static func check(_ rules: Rules, in firestore: Firestore) async throws {
     let edges = firestore.collection(rules.relation.collectionID).limit(to: 1)
     try check(rules, try await edges.getDocuments())

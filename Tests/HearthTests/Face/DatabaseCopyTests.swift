@@ -404,6 +404,7 @@ import Testing
       FirestoreIndex("users", .ascending("age"), .descending("email")))
     try await old.references.declare(
       FirestoreReferenceRule("books", field: "author", to: "users", onDelete: .restrict),
+      FirestoreReferenceRule("books", field: "author", to: "robots", onDelete: .nullify),
       FirestoreReferenceRule("reviews", field: "book", to: "books", onDelete: .cascade))
     for n in 0..<200 {
       try await old.document("users/\(n)").setData(["email": "\(n)@example.com", "age": n % 7])

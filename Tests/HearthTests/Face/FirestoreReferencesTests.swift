@@ -299,6 +299,83 @@ import Testing
     #expect(try await books.document("emma").getDocument()["author"] is DocumentReference)
   }
 
+  @Test(arguments: [false, true])
+  func `a field may refer to several collections, with a rule for each`(isBuilt: Bool) async throws
+  {
+    let editors = db.collection("editors")
+    let rules = [
+      rule(.cascade),
+      FirestoreReferenceRule("books", field: "author", to: "editors", onDelete: .restrict),
+      FirestoreReferenceRule("books", field: "author", to: "robots", onDelete: .nullify),
+    ]
+    if isBuilt { try await db.references.declare(rules) }
+    try await fill()
+    try await editors.document("ann").setData([:])
+    try await db.document("robots/r2").setData([:])
+    try await books.document("edited").setData(["author": editors.document("ann")])
+    try await books.document("made").setData(["author": db.document("robots/r2")])
+    if !isBuilt { try await db.references.declare(rules) }
+    #expect(
+      try await db.indexes.list().map(\.description).sorted() == rules.map(\.description).sorted())
+    try await authors.document("herbert").delete()
+    await expectRefused(.failedPrecondition) { try await editors.document("ann").delete() }
+    try await db.document("robots/r2").delete()
+    #expect(
+      try await books.getDocuments().documents.map(\.documentID) == ["edited", "emma", "made"])
+    #expect(try await books.document("made").getDocument()["author"] is NSNull)
+    // Another action for one target leaves the others as they are.
+    let edited = FirestoreReferenceRule("books", field: "author", to: "editors", onDelete: .cascade)
+    try await db.references.declare(edited)
+    #expect(
+      try await Set(db.indexes.list().map(\.description))
+        == Set([rules[0], edited, rules[2]].map(\.description)))
+    try await db.references.drop(rules[0])
+    try await editors.document("ann").delete()
+    try await authors.document("austen").delete()
+    #expect(try await books.getDocuments().documents.map(\.documentID) == ["emma", "made"])
+  }
+
+  @Test func `two rules for the same references are refused, whatever they do`() async throws {
+    for action in [FirestoreReferenceRule.Action.restrict, .cascade, .nullify] {
+      let sentence = await expectRefused(.invalidArgument) {
+        try await db.references.declare(
+          rule(action),
+          FirestoreReferenceRule("books", field: "author", to: "editors", onDelete: .cascade),
+          rule(.cascade))
+      }
+      #expect(sentence?.hasPrefix("all books: author ↑ → authors, on delete cascade: ") == true)
+    }
+    #expect(try await db.indexes.list().isEmpty)
+    // Other fields, other targets, and an array of references, are other references.
+    try await db.references.declare(
+      rule(.cascade),
+      FirestoreReferenceRule("books", arrayField: "author", to: "authors", onDelete: .nullify),
+      FirestoreReferenceRule("books", field: "editor", to: "authors", onDelete: .restrict),
+      FirestoreReferenceRule("essays", field: "author", to: "authors", onDelete: .restrict))
+    #expect(try await db.indexes.list().count == 4)
+  }
+
+  @Test(.embedded("The configuration is the file's."))
+  func `the configuration has a rule for each target, and refuses two for one`() async throws {
+    let rules = ["authors", "editors"].map {
+      FirestoreReferenceRule("books", field: "author", to: $0, onDelete: .cascade)
+    }
+    try await db.references.declare(rules)
+    let json = try await db.indexes.configurationJSON()
+    try await db.references.drop(rules[0], rules[1])
+    #expect(try await db.indexes.list().allSatisfy { $0.state == .dropping })
+    try await db.indexes.setConfigurationJSON(json)
+    let declared = try await db.indexes.list().filter { $0.state != .dropping }
+    #expect(Set(declared.map(\.description)) == Set(rules.map(\.description)))
+    #expect(try await db.indexes.configurationJSON() == json)
+    let twice = json.replacingOccurrences(of: "editors", with: "authors")
+      .replacingOccurrences(of: "\"CASCADE\"", with: "\"RESTRICT\"")
+    let sentence = await expectRefused(.invalidArgument) {
+      try await db.indexes.setConfigurationJSON(twice)
+    }
+    #expect(sentence?.hasPrefix("indexes[1]: there is another rule for this field: ") == true)
+  }
+
   @Test func `dangling references are found and repaired`() async throws {
     try await fill()
     for n in 0..<600 {

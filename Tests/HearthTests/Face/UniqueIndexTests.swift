@@ -53,6 +53,13 @@ import Testing
     #expect(try await users.getDocuments().count == 2)
   }
 
+  @Test func `an index that is declared twice in one call is one`() async throws {
+    try await db.indexes.declare(email, FirestoreIndex("users", .ascending("age")), email)
+    #expect(try await db.indexes.list().count == 2)
+    try await db.indexes.drop(email)
+    #expect(try await db.indexes.list().filter { $0.state != .dropping }.count == 1)
+  }
+
   @Test func `a precondition is checked before the values are compared`() async throws {
     try await db.indexes.declare(email)
     try await users.document("ann").setData(["email": "a"])

@@ -457,7 +457,7 @@ extension MemoryBackend: ListeningBackend {
 
   package func declare(_ definitions: [IndexDefinition], _ done: @escaping Completion<Void>) {
     change(done) { state throws(Status) in
-      for definition in definitions { try definition.check() }
+      try IndexDefinition.check(definitions)
       try state.declare(definitions)
     }
   }

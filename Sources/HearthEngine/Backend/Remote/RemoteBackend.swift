@@ -540,7 +540,7 @@ extension RemoteBackend: ListeningBackend {
 
   package func declare(_ definitions: [IndexDefinition], _ done: @escaping Completion<Void>) {
     do throws(Status) {
-      for definition in definitions { try definition.check() }
+      try IndexDefinition.check(definitions)
       try writer.declare(definitions, done)
     } catch {
       done(.failure(error))

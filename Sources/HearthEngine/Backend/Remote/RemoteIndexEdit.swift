@@ -3,6 +3,8 @@ struct RemoteIndexEdit {
   private let catalogue: RemoteCatalogue
   private let writing: any RemoteWriting
   var batch: RemoteBatch
+  /// By this edit, which the catalogue does not know.
+  private var added: Set<IndexDefinition> = []
 
   init(
     _ catalogue: RemoteCatalogue, _ writing: any RemoteWriting, id: [UInt8], record: RemoteRecord
@@ -28,6 +30,7 @@ struct RemoteIndexEdit {
       known.state = .verifying
       return put(known)
     }
+    guard added.insert(stored).inserted else { return }
     let numbers = catalogue.indexes.map(\.number) + Array(batch.indexes.keys)
     put(
       StoredIndex(
