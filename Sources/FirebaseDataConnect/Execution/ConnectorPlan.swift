@@ -13,7 +13,6 @@ final class ConnectorPlan: Sendable {
   private let selectedColumns: [String: [SelectedColumns?]]
   private let relations: [String: [Relation]]
   /// By the GraphQL type of the table that is referred to.
-  private let references: [String: [(TableLayout, Reference)]]
   private let cleared: [String: [(TableLayout, Reference)]]
   /// Made when a variable is first checked with them.
   private let knownInputTypes = Mutex<InputTypes?>(nil)
@@ -54,10 +53,10 @@ final class ConnectorPlan: Sendable {
     }
     self.layouts = layouts
     relations = connector.schema.relations()
-    references = Dictionary(
-      grouping: layouts.values.flatMap { layout in layout.references.map { (layout, $0) } },
-      by: { $0.1.target })
-    cleared = Self.cleared(references)
+    cleared = Self.cleared(
+      Dictionary(
+        grouping: layouts.values.flatMap { layout in layout.references.map { (layout, $0) } },
+        by: { $0.1.target }))
     let operations = Dictionary(
       connector.operations.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     self.operations = operations
@@ -88,13 +87,9 @@ final class ConnectorPlan: Sendable {
     relations[table.typeName]?.first { $0.name == name }
   }
 
-  /// The references to a table, each with the table that has it.
-  func references(to table: Table) -> [(TableLayout, Reference)] {
-    references[table.typeName] ?? []
-  }
-
-  /// Those that the rules of the database do not handle alone: a reference that can be null has columns
-  /// that are fields beside it, or a deleted row leads to such a reference.
+  /// The references to a table, each with the table that has it, that the rules of the database do not
+  /// handle alone: a reference that can be null has columns that are fields beside it, or a deleted row
+  /// leads to such a reference.
   func clearedReferences(to table: Table) -> [(TableLayout, Reference)] {
     cleared[table.typeName] ?? []
   }

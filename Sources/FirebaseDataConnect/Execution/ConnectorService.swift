@@ -281,7 +281,7 @@ final class ConnectorService: OperationExecutor {
     do {
       let done = try await firestore.write {
         [self] writer -> (fields: DataObject, rows: WrittenRows) in
-        var runner = MutationRunner(execution, writer, isOneOfMany: roots.count > 1)
+        var runner = MutationRunner(execution, writer)
         var fields = DataObject()
         for (index, root) in roots.enumerated() {
           do {

@@ -6,18 +6,15 @@ import Hearth
 struct MutationRunner {
   private(set) var execution: Execution
   private let writer: WriteTransaction
-  /// Whether the closure executes other fields, too.
-  private let isOneOfMany: Bool
   private(set) var written = WrittenRows()
 
   private var reader: QueryRunner { QueryRunner(execution: execution, reader: writer) }
   private var builder: FilterBuilder { FilterBuilder(execution: execution, reader: writer) }
   private var firestore: Firestore { execution.firestore }
 
-  init(_ execution: Execution, _ writer: WriteTransaction, isOneOfMany: Bool = false) {
+  init(_ execution: Execution, _ writer: WriteTransaction) {
     self.execution = execution
     self.writer = writer
-    self.isOneOfMany = isOneOfMany
   }
 
   /// The value of a root field. Throws `OperationFailure`, with nothing of the field applied if the
@@ -144,18 +141,27 @@ struct MutationRunner {
 
   // MARK: Deletions
 
-  /// The database follows references at the commit. They are followed here if a later field of the
-  /// mutation could see the difference, or if they have columns that are fields beside them.
+  /// The rules of the database delete and change the rows that refer to it.
   private func delete(_ document: DocumentReference, _ layout: TableLayout) throws {
+    var seen: Set<RowIdentity> = []
+    try clearColumns(referringTo: document, layout, &seen)
     try writer.deleteDocument(document)
-    let plan = execution.plan
-    let references =
-      isOneOfMany ? plan.references(to: layout.table) : plan.clearedReferences(to: layout.table)
-    for (source, reference) in references {
+  }
+
+  /// Clears the columns that are fields beside their reference, which the rules do not know: of the rows
+  /// that refer to one that will be deleted, or to rows that will be deleted with it.
+  ///
+  /// - Parameter seen: The rows for which this was done.
+  private func clearColumns(
+    referringTo document: DocumentReference, _ layout: TableLayout, _ seen: inout Set<RowIdentity>
+  ) throws {
+    let identity = RowIdentity(layout.table.collectionID, document.documentID)
+    guard seen.insert(identity).inserted else { return }
+    for (source, reference) in execution.plan.clearedReferences(to: layout.table) {
       let rows = source.collection(firestore).whereField(reference.name, isEqualTo: document)
       for row in try writer.getDocuments(rows).documents {
         guard reference.isNullable else {
-          try delete(row.reference, source)
+          try clearColumns(referringTo: row.reference, source, &seen)
           continue
         }
         var changes = StoredRow()

@@ -3,8 +3,9 @@ import Foundation
 /// Reads and writes of one closure that are committed together, or not at all; see
 /// `Firestore.write`.
 ///
-/// Reads, including queries, see the writes before them. A write that throws has no effect; if the
-/// closure catches the error, the other writes are committed. Valid only while the closure runs,
+/// Reads, including queries, see the writes before them, and what reference rules have done after their
+/// deletions. A write that throws has no effect; if the closure catches the error, the other writes are
+/// committed, unless rules would change too many documents. Valid only while the closure runs,
 /// and only on its thread; later calls throw `failedPrecondition`.
 public final class WriteTransaction: ReadTransaction {
   private let writer: any LocalWriter

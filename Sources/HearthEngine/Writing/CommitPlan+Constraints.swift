@@ -1,19 +1,22 @@
 internal import LMDB
 
-/// Unique indexes and reference rules: decided for a request before it joins the group.
+/// Unique indexes and reference rules.
 ///
-///     staged documents ─▶ deleted ones ─▶ documents that refer to them ─▶ staged, too ─▶ …
-///                      └▶ new values   ─▶ documents that have them     ─▶ refused
+///     a write that deletes ─▶ documents that refer to it ─▶ staged, too ─▶ …      at once
+///     the whole request    ─▶ deleted, and still referred to              ─▶ refused
+///                          └▶ new values ─▶ documents that have them      ─▶ refused
 ///
-/// Such a document is found in the request, in the group, or in the file. Entries in the file do not
-/// count if the request or the group has changed their document.
+/// A deletion is followed at once, so that the request's reads and writes after it meet what the rules
+/// leave. Rules that restrict, and unique values, are checked when the request is complete: its writes
+/// may come in any order. A document is found in the request, in the group, or in the file. Entries in
+/// the file do not count if the request or the group has changed their document.
 extension CommitPlan {
-  /// Throws `alreadyExists` for a value that another document has, `failedPrecondition` for a
-  /// deletion that a rule forbids, and `resourceExhausted` for one that changes too many documents.
+  /// Throws `alreadyExists` for a value that another document has, and `failedPrecondition` for a
+  /// deletion that a rule forbids. All staged documents are finished.
   mutating func enforceConstraints(on request: inout Request) throws {
     for staging in request.staged.indices { try note(staging, in: &request) }
     if request.isCopy { return }
-    if !catalogue.references.isEmpty { try followDeletions(in: &request) }
+    try checkRestrictions(in: request)
     for index in catalogue.unique { try check(index, in: request) }
   }
 
@@ -90,46 +93,102 @@ extension CommitPlan {
 
   // MARK: References
 
-  /// Deletes and changes the documents that refer to those that the request deletes.
-  private mutating func followDeletions(in request: inout Request) throws {
-    var deleted = request.staged.filter { isDeleted($0) }.map(\.document)
-    var restricted: [(index: StoredIndex, path: ResourcePath)] = []
-    var bytes = 0
-    while let document = deleted.popLast() {
-      let path = documents[document].name.path
-      for index in catalogue.references {
-        guard let rule = index.definition.referenceRule,
-          UTF8Order.areEqual(rule.target, path.parent.id)
-        else { continue }
-        guard rule.action != .restrict else {
-          restricted.append((index, path))
-          continue
-        }
-        let room = Limits.cascadedDocuments - request.cascaded.count
-        let referring = try referring(to: path, by: index, upTo: room + 1, request)
-        guard referring.count <= room else { throw Status.tooManyReferences(to: path) }
-        for other in referring {
-          let (staging, _) = try stage(
-            index.definition.mutation(of: other, afterDeleting: path), in: &request)
-          bytes += documents[request.staged[staging].document].version?.body.bytes.count ?? 0
-          guard bytes <= Limits.cascadedBytes else { throw Status.tooManyReferences(to: path) }
-          try finish(&request.staged[staging])
-          try note(staging, in: &request)
-          request.cascaded.append(other)
-          // Also a new document: others of the request may refer to it.
-          let staged = request.staged[staging]
-          if !staged.exists { deleted.append(staged.document) }
-        }
-      }
+  /// Deletes and changes the documents that refer to a staged document that a write has deleted.
+  /// Throws `resourceExhausted` for too many; the request fails with it.
+  mutating func followRules(
+    of staging: Int, isDeletion: Bool, in request: inout Request
+  ) throws {
+    noteLater(staging, in: &request)
+    let document = request.staged[staging].document
+    guard isDeletion, !rules(for: documents[document].name.path, .cascade, .nullify).isEmpty else {
+      return
     }
-    for (index, path) in restricted {
-      guard let other = try referring(to: path, by: index, upTo: 1, request).first else { continue }
-      throw Status.referenced(path, by: other, index.definition)
+    while let unnoted = request.unnoted.popLast() { try noteReferences(of: unnoted, in: &request) }
+    var deleted = [document]
+    do {
+      while let document = deleted.popLast() {
+        try followDeletion(of: documents[document].name.path, in: &request, &deleted)
+      }
+    } catch let error as Status {
+      request.failure = error
+      throw error
     }
   }
 
-  private func isDeleted(_ staged: StagedDocument) -> Bool {
-    !staged.exists && documents[staged.document].version != nil
+  private mutating func followDeletion(
+    of path: ResourcePath, in request: inout Request, _ deleted: inout [Int]
+  ) throws {
+    for index in rules(for: path, .cascade, .nullify) {
+      let room = Limits.cascadedDocuments - request.cascaded.count
+      let referring = try referring(to: path, by: index, upTo: room + 1, request)
+      guard referring.count <= room else { throw Status.tooManyReferences(to: path) }
+      for other in referring {
+        let (staging, _, isDeletion) = try stage(
+          index.definition.mutation(of: other, afterDeleting: path), in: &request)
+        let document = request.staged[staging].document
+        request.cascadedBytes += documents[document].version?.body.bytes.count ?? 0
+        guard request.cascadedBytes <= Limits.cascadedBytes else {
+          throw Status.tooManyReferences(to: path)
+        }
+        try noteReferences(of: staging, in: &request)
+        request.cascaded.append(other)
+        guard isDeletion else { continue }
+        request.staged[staging].isDeletedByRule = true
+        deleted.append(document)
+      }
+    }
+  }
+
+  /// The rules with one of these actions for references to a document.
+  private func rules(
+    for path: ResourcePath, _ actions: ReferenceRule.Action...
+  ) -> [StoredIndex] {
+    catalogue.references.filter { index in
+      guard let rule = index.definition.referenceRule else { return false }
+      return actions.contains(rule.action) && UTF8Order.areEqual(rule.target, path.parent.id)
+    }
+  }
+
+  /// Throws `failedPrecondition` if the request has deleted a document that others refer to, and that
+  /// must not be deleted then.
+  private func checkRestrictions(in request: Request) throws {
+    for staged in request.staged where staged.wasDeleted && !staged.exists {
+      let path = documents[staged.document].name.path
+      for index in rules(for: path, .restrict) {
+        guard let other = try referring(to: path, by: index, upTo: 1, request).first else {
+          continue
+        }
+        throw Status.referenced(path, by: other, index.definition)
+      }
+    }
+  }
+
+  private func noteLater(_ staging: Int, in request: inout Request) {
+    guard request.staged[staging].hasNotedReferences else { return }
+    request.staged[staging].hasNotedReferences = false
+    request.unnoted.append(staging)
+  }
+
+  /// Notes what a staged document refers to, without encoding it.
+  private func noteReferences(of staging: Int, in request: inout Request) throws {
+    request.staged[staging].hasNotedReferences = true
+    let document = request.staged[staging].document
+    let collectionID = documents[document].name.path.parent.id
+    var keys: [[UInt8]] = []
+    var isConstrained = false
+    for index in catalogue.references
+    where UTF8Order.areEqual(index.definition.collectionID, collectionID) {
+      isConstrained = true
+      guard request.staged[staging].exists else { continue }
+      let field = index.definition.components[0].field
+      let value =
+        request.staged[staging].edits == nil
+        ? try request.staged[staging].body.withView { body throws(Status) in
+          try body.value(at: field)?.value(depthLeft: DocumentFormat.maximumDepth)
+        } : try request.staged[staging].edits?.value(at: field.names)
+      keys += index.definition.references(in: value).map { index.key(of: $0) }
+    }
+    if isConstrained { request.constrained.set(document, to: keys) }
   }
 
   /// The documents that refer to `path` after the request, at most `limit`.

@@ -35,6 +35,12 @@ struct CommitPlan {
     var edits: FieldEdits?
     /// Deleted within the request: a later write creates a new document.
     var isRenewed = false
+    /// A write of the request, or a rule, has deleted it when it existed.
+    var wasDeleted = false
+    /// A reference rule has deleted it, and no write has created it again.
+    var isDeletedByRule = false
+    /// Its references are in `Request.constrained`, or not needed there.
+    var hasNotedReferences = true
     var isChange = false
     /// Its times in another database, which it keeps.
     var copied: CopiedTimes?
@@ -83,9 +89,16 @@ struct CommitPlan {
   struct Request {
     let time: Instant
     var staged: [StagedDocument] = []
-    /// Documents that reference rules change, with the request's own.
+    /// Documents that reference rules have changed, in addition to those of the writes.
     var cascaded: [ResourcePath] = []
-    /// The values of its finished documents in indexes with constraints.
+    /// The bytes of the bodies of these before the request.
+    var cascadedBytes = 0
+    /// Positions in `staged` of documents whose references are not noted.
+    var unnoted: [Int] = []
+    /// The rules of a deletion change too many documents: the request cannot be taken.
+    var failure: Status?
+    /// The values of its documents in indexes with constraints: until it is complete, of those that
+    /// refer to others, as of the last deletion that followed rules.
     var constrained = ConstrainedValues()
     /// It has copied documents: constraints do not apply.
     fileprivate(set) var isCopy = false
@@ -108,23 +121,27 @@ struct CommitPlan {
   func begin(expecting mutationCount: Int = 0, notBefore earliest: Instant? = nil) -> Request {
     let time = max(now, Instant(microseconds: state.lastCommitTime.microseconds &+ 1))
     var request = Request(at: earliest.map { max($0, time) } ?? time)
+    request.isCopy = earliest != nil
     request.stagedOfMutation.reserveCapacity(mutationCount)
     request.results.reserveCapacity(mutationCount)
     return request
   }
 
-  /// Plans one write on top of the request's others. If this throws, the request is unchanged.
+  /// Plans one write on top of the request's others, with all that the reference rules do after it.
+  /// If this throws, the request is unchanged, or cannot be taken any more.
   mutating func add(_ mutation: Mutation, to request: inout Request) throws {
-    let (staging, result) = try stage(mutation, in: &request)
+    if let failure = request.failure { throw failure }
+    let (staging, result, isDeletion) = try stage(mutation, in: &request)
     request.stagedOfMutation.append(staging)
     request.results.append(result)
-    if mutation.copied != nil { request.isCopy = true }
+    if catalogue.references.isEmpty || request.isCopy { return }
+    try followRules(of: staging, isDeletion: isDeletion, in: &request)
   }
 
   /// Applies a write to its staged document, and returns that document's index.
   mutating func stage(
     _ mutation: Mutation, in request: inout Request
-  ) throws -> (staging: Int, result: MutationResult) {
+  ) throws -> (staging: Int, result: MutationResult, isDeletion: Bool) {
     let index = try load(store.name(mutation.path))
     let staging = documents[index].staging ?? request.staged.count
     let version = documents[index].version
@@ -134,14 +151,14 @@ struct CommitPlan {
       request.staged.append(
         StagedDocument(document: index, exists: version != nil, body: version?.body ?? .empty))
     }
-    return (
-      staging,
-      try apply(mutation, to: &request.staged[staging], of: version, at: request.time)
-    )
+    let existed = request.staged[staging].exists
+    let result = try apply(mutation, to: &request.staged[staging], of: version, at: request.time)
+    return (staging, result, existed && !request.staged[staging].exists)
   }
 
   /// Adds a request to the group. If this throws `Status`, the group is unchanged.
   mutating func take(_ request: inout Request) throws -> CommitResult {
+    if let failure = request.failure { throw failure }
     for index in request.staged.indices { try finish(&request.staged[index]) }
     if !catalogue.constrained.isEmpty { try enforceConstraints(on: &request) }
     if request.time > latestTime, request.staged.contains(where: \.isChange) {
@@ -211,9 +228,12 @@ struct CommitPlan {
     _ mutation: Mutation, to staging: inout StagedDocument, of version: StoredDocument?,
     at time: Instant
   ) throws -> MutationResult {
+    // Of several deletions, the order does not matter: what a rule has deleted before is deleted, if
+    // it was as expected.
+    let exists = staging.exists || staging.isDeletedByRule && mutation.storesNothing
     do throws(Status) {
       try mutation.precondition.check(
-        mutation.path, exists: staging.exists, updateTime: version?.updateTime, at: time)
+        mutation.path, exists: exists, updateTime: version?.updateTime, at: time)
     } catch {
       guard case .verify = mutation.operation else { throw error }
       var contention = error
@@ -224,6 +244,7 @@ struct CommitPlan {
     case .verify:
       return MutationResult()
     case .delete:
+      staging.wasDeleted = staging.wasDeleted || staging.exists
       staging.exists = false
       staging.isRenewed = true
       staging.body = .empty
@@ -231,6 +252,7 @@ struct CommitPlan {
       return MutationResult()
     case .set(let body):
       staging.exists = true
+      staging.isDeletedByRule = false
       staging.body = body
       staging.edits = nil
       staging.copied = mutation.copied
@@ -239,6 +261,7 @@ struct CommitPlan {
       var fields = staging.fields
       for field in mask { try fields.set(values.value(at: field.names), at: field.names) }
       staging.exists = true
+      staging.isDeletedByRule = false
       staging.edits = fields
     }
     var result = MutationResult()

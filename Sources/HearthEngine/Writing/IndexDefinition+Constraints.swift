@@ -9,20 +9,25 @@ extension IndexDefinition {
 
   /// The references of a document that the rule is for, each once.
   package func references(of document: StoredDocument) throws -> [ResourcePath] {
-    guard let target = referenceRule?.target,
-      let value = try document.body.map().value(at: components[0].field.names)
-    else { return [] }
+    var seen: Set<ResourcePath> = []
+    return references(in: try document.body.map().value(at: components[0].field.names))
+      .filter { seen.insert($0).inserted }
+  }
+
+  /// The references of a value of the field that the rule is for.
+  func references(in value: Value?) -> [ResourcePath] {
+    guard let target = referenceRule?.target, let value else { return [] }
     var values = [value]
     if components[0].kind == .contains {
       guard case .array(let elements) = value else { return [] }
       values = elements
     }
-    var paths: [ResourcePath] = []
-    for case .reference(let path) in values
-    where path.isDocument && UTF8Order.areEqual(path.parent.id, target) && !paths.contains(path) {
-      paths.append(path)
+    return values.compactMap { value in
+      guard case .reference(let path) = value, path.isDocument,
+        UTF8Order.areEqual(path.parent.id, target)
+      else { return nil }
+      return path
     }
-    return paths
   }
 
   /// Removes dangling references from a document that was read, if it is unchanged and none of the

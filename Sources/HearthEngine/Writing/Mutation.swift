@@ -50,6 +50,14 @@ package struct Mutation: Sendable {
     if case .patch = operation { true } else { false }
   }
 
+  /// Whether the document does not exist after the mutation if it did not before.
+  var storesNothing: Bool {
+    switch operation {
+    case .delete, .verify: true
+    case .set, .patch: false
+    }
+  }
+
   /// Size of the fields that it writes.
   var contentByteCount: Int {
     switch operation {

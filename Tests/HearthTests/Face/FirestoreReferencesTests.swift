@@ -376,6 +376,114 @@ import Testing
     #expect(sentence?.hasPrefix("indexes[1]: there is another rule for this field: ") == true)
   }
 
+  // MARK: Within a commit
+
+  @Test func `a write closure sees what its deletions do by rules`() async throws {
+    try await db.references.declare(
+      rule(.cascade),
+      FirestoreReferenceRule("books", arrayField: "genres", to: "genres", onDelete: .nullify))
+    try await fill()
+    let (herbert, dune, emma) = (
+      authors.document("herbert"), books.document("dune"), books.document("emma")
+    )
+    let genre = db.document("genres/wit")
+    try await genre.setData([:])
+    try await emma.updateData(["genres": [genre, "irony"]])
+    let books = books
+    let seen = try await db.write { tx in
+      try tx.deleteDocument(herbert)
+      try tx.deleteDocument(genre)
+      do {
+        try tx.updateData(["pages": 412], forDocument: dune)
+        Issue.record("A document that is deleted was updated.")
+      } catch FirestoreErrorCode.notFound {}
+      try tx.setData(["pages": 3], forDocument: books.document("heretics"))
+      return (
+        try tx.getDocument(dune).exists, try tx.getDocuments(books).documents.map(\.documentID),
+        try tx.getDocument(emma)["genres"] as? [String],
+        try tx.getAggregation(books.count).count
+      )
+    }
+    #expect(seen.0 == false && seen.1 == ["emma", "heretics"] && seen.2 == ["irony"])
+    #expect(seen.3 == 2)
+    // What it has seen is what is there.
+    #expect(try await books.getDocuments().documents.map(\.documentID) == seen.1)
+    #expect(try await books.document("heretics").getDocument().data()?.count == 1)
+  }
+
+  @Test func `an update after the deletion that deletes its document fails, and so does the batch`()
+    async throws
+  {
+    try await db.references.declare(rule(.cascade))
+    try await fill()
+    let (herbert, dune) = (authors.document("herbert"), books.document("dune"))
+    await expectRefused(.notFound) {
+      try await db.batch().deleteDocument(herbert).updateData(["pages": 1], forDocument: dune)
+        .commit()
+    }
+    await expectRefused(.notFound) {
+      try await db.write { tx in
+        try tx.deleteDocument(herbert)
+        try tx.updateData(["pages": 1], forDocument: dune)
+      }
+    }
+    await expectRefused(.notFound) {
+      _ = try await db.runTransaction { transaction, _ in
+        transaction.deleteDocument(herbert)
+        transaction.updateData(["pages": 1], forDocument: dune)
+        return nil
+      }
+    }
+    #expect(try await dune.getDocument()["author"] as? DocumentReference == herbert)
+    // Written before, it no longer refers to what is deleted; set after, it is a new document.
+    let heretics = books.document("heretics")
+    try await db.batch().updateData(["author": NSNull()], forDocument: dune)
+      .deleteDocument(herbert).setData(["author": NSNull()], forDocument: heretics).commit()
+    let (kept, made) = (try await dune.getDocument(), try await heretics.getDocument())
+    #expect(kept.createTime != kept.updateTime && made.createTime == kept.updateTime)
+  }
+
+  @Test func `of several deletions the order does not matter, nor do their preconditions`()
+    async throws
+  {
+    try await db.references.declare(
+      FirestoreReferenceRule("notes", field: "of", to: "notes", onDelete: .cascade))
+    let notes = ["a", "b", "c"].map { db.document("notes/\($0)") }
+    for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [1, 2, 0]] {
+      try await notes[0].setData([:])
+      try await notes[1].setData(["of": notes[0]])
+      try await notes[2].setData(["of": notes[1]])
+      let batch = db.batch()
+      for note in order {
+        let time = try #require(try await notes[note].getDocument().updateTime)
+        batch.deleteDocument(
+          notes[note], precondition: note == 1 ? .exists(true) : .lastUpdateTime(time))
+      }
+      try await batch.commit()
+      #expect(try await db.collection("notes").getDocuments().isEmpty)
+    }
+    // All results of a query, some of which refer to others.
+    try await notes[0].setData(["n": 1])
+    try await notes[1].setData(["of": notes[0], "n": 1])
+    #expect(try await db.collection("notes").whereField("n", isEqualTo: 1).deleteAll() == 2)
+  }
+
+  @Test func `a closure whose deletion changes too many documents fails as a whole`() async throws {
+    try await db.references.declare(rule(.cascade))
+    let herbert = authors.document("herbert")
+    try await herbert.setData([:])
+    try await addBooks(Limits.cascadedDocuments + 1, of: herbert)
+    let other = db.document("others/1")
+    await expectRefused(.resourceExhausted) {
+      try await db.write { tx in
+        try tx.setData([:], forDocument: other)
+        #expect(throws: (any Error).self) { try tx.deleteDocument(herbert) }
+      }
+    }
+    #expect(try await !other.getDocument().exists)
+    #expect(try await herbert.getDocument().exists)
+  }
+
   @Test func `dangling references are found and repaired`() async throws {
     try await fill()
     for n in 0..<600 {

@@ -106,10 +106,14 @@ extension MemoryState {
 extension MemoryState.StagedRequest {
   /// As `CommitPlan` does, by looking at every document.
   mutating func enforceConstraints() throws(Status) {
-    guard !isCopy, base.indexes.contains(where: { $0.definition.constraint != .none }) else {
-      return
+    if isCopy { return }
+    for path in wasDeleted where fields[path].flatMap(\.self) == nil {
+      for rule in rules(for: path) where rule.referenceRule?.action == .restrict {
+        if let other = try referring(to: path, by: rule).first {
+          throw .referenced(path, by: other, rule)
+        }
+      }
     }
-    try followDeletions()
     for index in base.indexes where index.definition.isUnique { try check(index) }
   }
 
@@ -132,42 +136,29 @@ extension MemoryState.StagedRequest {
     }
   }
 
-  private mutating func followDeletions() throws(Status) {
-    let rules = base.indexes.map(\.definition).filter { $0.referenceRule != nil }
-    var deleted = order.filter { isDeleted($0) }
-    var restricted: [(rule: IndexDefinition, path: ResourcePath)] = []
-    var bytes = 0
-    while let path = deleted.popLast() {
-      for rule in rules {
-        guard let reference = rule.referenceRule,
-          UTF8Order.areEqual(reference.target, path.parent.id)
-        else { continue }
-        if reference.action == .restrict {
-          restricted.append((rule, path))
-          continue
-        }
-        for other in try referring(to: path, by: rule) {
-          bytes += base.documents[other]?.body.bytes.count ?? 0
-          guard cascaded.count < Limits.cascadedDocuments, bytes <= Limits.cascadedBytes else {
-            throw .tooManyReferences(to: path)
-          }
-          _ = try apply(rule.mutation(of: other, afterDeleting: path))
-          cascaded.append(other)
-          // Also a new document: others of the request may refer to it.
-          if fields[other].flatMap(\.self) == nil { deleted.append(other) }
-        }
-      }
-    }
-    for (rule, path) in restricted {
-      if let other = try referring(to: path, by: rule).first {
-        throw .referenced(path, by: other, rule)
-      }
+  private func rules(for path: ResourcePath) -> [IndexDefinition] {
+    base.indexes.map(\.definition).filter { definition in
+      definition.referenceRule.map { UTF8Order.areEqual($0.target, path.parent.id) } ?? false
     }
   }
 
-  private func isDeleted(_ path: ResourcePath) -> Bool {
-    guard base.documents[path] != nil, let known = fields[path] else { return false }
-    return known == nil
+  /// Does what the rules demand after the deletion of a document.
+  mutating func followDeletion(of path: ResourcePath) throws(Status) {
+    var deleted = [path]
+    while let path = deleted.popLast() {
+      for rule in rules(for: path) where rule.referenceRule?.action != .restrict {
+        for other in try referring(to: path, by: rule) {
+          cascadedBytes += base.documents[other]?.body.bytes.count ?? 0
+          guard cascaded.count < Limits.cascadedDocuments, cascadedBytes <= Limits.cascadedBytes
+          else { throw .tooManyReferences(to: path) }
+          _ = try apply(rule.mutation(of: other, afterDeleting: path))
+          cascaded.append(other)
+          if fields[other].flatMap(\.self) != nil { continue }
+          deletedByRule.insert(other)
+          deleted.append(other)
+        }
+      }
+    }
   }
 
   private mutating func referring(

@@ -87,8 +87,9 @@ struct MemoryState: Sendable {
   mutating func commit(
     _ mutations: [Mutation], at time: Instant, notAfter latest: Instant = .latest
   ) throws(Status) -> CommitResult {
-    let earliest = mutations.latestCopiedTime ?? time
-    var staged = StagedRequest(self, at: max(time, earliest))
+    let earliest = mutations.latestCopiedTime
+    var staged = StagedRequest(
+      self, at: max(time, earliest ?? time), isCopy: earliest != nil)
     for mutation in mutations { try staged.write(mutation) }
     return try staged.end(in: &self, notAfter: latest)
   }
@@ -105,18 +106,35 @@ struct MemoryState: Sendable {
     /// The times of copied documents.
     private var copied: [ResourcePath: CopiedTimes] = [:]
     /// It has copied documents: constraints do not apply.
-    private(set) var isCopy = false
+    let isCopy: Bool
     private var results: [(path: ResourcePath, result: MutationResult)] = []
     /// Changed by reference rules.
     var cascaded: [ResourcePath] = []
+    /// Before the request.
+    var cascadedBytes = 0
+    /// Those that existed when the request deleted them.
+    private(set) var wasDeleted: [ResourcePath] = []
+    /// Those that rules have deleted, and nothing has created again.
+    var deletedByRule: Set<ResourcePath> = []
+    /// A deletion changes too much: the request cannot be committed.
+    var failure: Status?
 
-    init(_ base: MemoryState, at time: Instant? = nil) {
+    init(_ base: MemoryState, at time: Instant? = nil, isCopy: Bool = false) {
       self.base = base
+      self.isCopy = isCopy
       self.time = time ?? Instant(microseconds: base.lastTime.microseconds + 1)
     }
 
+    /// Applies a write, and all that reference rules do after it.
     mutating func write(_ mutation: Mutation) throws(Status) {
+      if let failure { throw failure }
+      let deletions = wasDeleted.count
       results.append((mutation.path, try apply(mutation)))
+      if wasDeleted.count == deletions || isCopy { return }
+      do throws(Status) { try followDeletion(of: mutation.path) } catch {
+        failure = error
+        throw error
+      }
     }
 
     /// Makes sure that `documents` has the results of a query.
@@ -136,7 +154,8 @@ struct MemoryState: Sendable {
       let before: MapValue? = if let known { known } else { try stored?.body.map() }
       do throws(Status) {
         try mutation.precondition.check(
-          path, exists: before != nil, updateTime: stored?.updateTime, at: time)
+          path, exists: before != nil || deletedByRule.contains(path) && mutation.storesNothing,
+          updateTime: stored?.updateTime, at: time)
       } catch {
         guard case .verify = mutation.operation else { throw error }
         var contention = error
@@ -145,11 +164,11 @@ struct MemoryState: Sendable {
       }
       var result = MutationResult()
       var after = before
-      if mutation.copied != nil { isCopy = true }
       copied[path] = mutation.copied
       switch mutation.operation {
       case .verify: break
       case .delete:
+        if before != nil { wasDeleted.append(path) }
         after = nil
         renewed.insert(path)
       case .set(let body): after = try body.map()
@@ -167,7 +186,10 @@ struct MemoryState: Sendable {
         }
         after = transformed
       }
-      if let after { try Limits.checkNesting(after) }
+      if let after {
+        try Limits.checkNesting(after)
+        deletedByRule.remove(path)
+      }
       if fields.updateValue(after, forKey: path) == nil { order.append(path) }
       return result
     }
@@ -201,9 +223,10 @@ struct MemoryState: Sendable {
         updateTime: copied?.updateTime ?? time, body: body)
     }
 
-    fileprivate mutating func end(
+    mutating func end(
       in state: inout MemoryState, notAfter latest: Instant
     ) throws(Status) -> CommitResult {
+      if let failure { throw failure }
       try enforceConstraints()
       var next = base
       for path in order {

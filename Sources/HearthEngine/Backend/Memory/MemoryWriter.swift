@@ -29,13 +29,10 @@ final class MemoryWriter: MemoryReader, LocalWriter {
     _ body: (any LocalWriter) throws -> Void, on state: inout MemoryState, _ now: Instant,
     notAfter latest: Instant = .latest
   ) throws -> CommitResult {
-    let time = state.time(now)
-    let writer = MemoryWriter(MemoryState.StagedRequest(state, at: time))
+    let writer = MemoryWriter(MemoryState.StagedRequest(state, at: state.time(now)))
     try body(writer)
     try Mutation.checkTotals(writer.mutations)
-    // With what was read meanwhile.
-    state = writer.staged.base
-    return try state.commit(writer.mutations, at: time, notAfter: latest)
+    return try writer.staged.end(in: &state, notAfter: latest)
   }
 
   func write(_ mutation: Mutation) throws {
@@ -43,6 +40,7 @@ final class MemoryWriter: MemoryReader, LocalWriter {
     byteCount += mutation.contentByteCount
     try Limits.check(requestOf: byteCount)
     var next = staged
+    defer { staged.failure = next.failure }
     try next.write(mutation)
     staged = next
     mutations.append(mutation)
