@@ -13,7 +13,8 @@ extension Query {
   ///     print(totals.count, totals.get(pages))
   ///
   /// A document contributes, also to `count()`, only if it has every field that is summed or
-  /// averaged.
+  /// averaged. As in Firestore, a limit without an order takes the documents in the order of these
+  /// fields, and not of the names: `limit(to: 3)` and `sum("pages")` add the three smallest numbers.
   ///
   /// A query with `limit(toLast:)` and no order can be counted. With a sum or an average it throws
   /// `invalidArgument`, because no order says which results are the last.

@@ -107,7 +107,9 @@ extension Backend {
     _ query: StructuredQuery, _ aggregations: [Aggregation]? = nil, analyzes: Bool
   ) async throws -> QueryExplanation {
     try await explain(
-      ExplainRequest(query: EffectiveQuery(query), aggregations: aggregations, analyzes: analyzes))
+      ExplainRequest(
+        query: EffectiveQuery(query, aggregating: aggregations ?? []), aggregations: aggregations,
+        analyzes: analyzes))
   }
 
   package func explain(_ request: ExplainRequest) async throws -> QueryExplanation {

@@ -258,7 +258,7 @@ private struct SnapshotReader: LocalReader {
   func aggregate(
     _ aggregations: [Aggregation], over query: StructuredQuery
   ) throws -> [Value] {
-    let query = EffectiveQuery(query)
+    let query = EffectiveQuery(query, aggregating: aggregations)
     return try failing {
       try backend.tracing { try snapshot.aggregate(aggregations, over: query, trace: $0) }
     }
@@ -300,7 +300,7 @@ private struct PastReader: LocalReader {
   func aggregate(
     _ aggregations: [Aggregation], over query: StructuredQuery
   ) throws -> [Value] {
-    let query = EffectiveQuery(query)
+    let query = EffectiveQuery(query, aggregating: aggregations)
     return try failing {
       try backend.tracing {
         try snapshot.aggregate(aggregations, over: query, asOf: sequence, trace: $0)
@@ -354,7 +354,7 @@ private struct RequestWriter: LocalWriter {
   func aggregate(
     _ aggregations: [Aggregation], over query: StructuredQuery
   ) throws -> [Value] {
-    let query = EffectiveQuery(query)
+    let query = EffectiveQuery(query, aggregating: aggregations)
     return try backend.tracing { try request.aggregate(aggregations, over: query, trace: $0) }
   }
 

@@ -245,7 +245,7 @@ extension EmbeddedBackend: ListeningBackend {
     _ aggregations: [Aggregation], over query: StructuredQuery, _ context: RequestContext,
     _ done: @escaping Completion<[Value]>
   ) {
-    let query = EffectiveQuery(query)
+    let query = EffectiveQuery(query, aggregating: aggregations)
     if let time = context.readTime {
       return answer(at: time, context, done) { [self] snapshot, sequence in
         try tracing {

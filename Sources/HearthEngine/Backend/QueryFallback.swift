@@ -54,7 +54,7 @@ final class QueryFallback: Backend {
     _ aggregations: [Aggregation], over query: StructuredQuery, _ context: RequestContext,
     _ done: @escaping Completion<[Value]>
   ) {
-    let effective = EffectiveQuery(query)
+    let effective = EffectiveQuery(query, aggregating: aggregations)
     guard !missing(for: effective).isEmpty else {
       return base.aggregate(aggregations, over: query, context, done)
     }

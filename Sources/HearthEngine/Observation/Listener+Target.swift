@@ -16,7 +16,7 @@ extension Listener {
     package static func totals(
       of query: StructuredQuery, _ aggregations: [Aggregation]
     ) -> Listener.Target {
-      .totals(EffectiveQuery(query), aggregations)
+      .totals(EffectiveQuery(query, aggregating: aggregations), aggregations)
     }
 
     /// The first snapshot waits for writes within this scope.

@@ -38,6 +38,25 @@ package struct EffectiveQuery: Hashable, Sendable {
     }
   }
 
+  /// As `init(_:)`, for aggregations of the results.
+  ///
+  /// Without an explicit order, a limit or an offset takes the documents in the order of the
+  /// aggregated fields, after the fields with inequalities: Firestore reads them from an index on
+  /// these fields.
+  package init(_ query: StructuredQuery, aggregating aggregations: [Aggregation]) {
+    var query = query
+    if query.orders.isEmpty, query.isBounded, !query.isLimitToLast, query.start == nil,
+      query.end == nil
+    {
+      var fields = query.impliedOrderFields
+      for case let field? in aggregations.lazy.map(\.field) where !fields.contains(field) {
+        fields.append(field)
+      }
+      query.orders = fields.map { StructuredQuery.Order(field: $0) }
+    }
+    self.init(query)
+  }
+
   /// Results are ordered by name, ascending or descending.
   var isOrderedByName: Bool { orders.count == 1 }
 }
@@ -72,6 +91,9 @@ extension StructuredQuery {
     }
     return orders
   }
+
+  /// Not all documents that match are results.
+  fileprivate var isBounded: Bool { limit != nil || offset > 0 }
 
   /// Fields with an inequality, except the name, that the explicit orders do not contain.
   var impliedOrderFields: [FieldSegments] {

@@ -9,7 +9,8 @@
       _ query: StructuredQuery, _ aggregations: [Aggregation]? = nil, analyzes: Bool
     ) async throws -> ProtoExplainMetrics {
       let request = ExplainRequest(
-        query: EffectiveQuery(query), aggregations: aggregations, analyzes: analyzes)
+        query: EffectiveQuery(query, aggregating: aggregations ?? []), aggregations: aggregations,
+        analyzes: analyzes)
       let explanation = try await backend.awaiting { backend.explain(request, .brief, $0) }
       return .with {
         $0.planSummary.indexesUsed = [

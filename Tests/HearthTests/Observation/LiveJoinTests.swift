@@ -561,6 +561,15 @@ private struct JoinScenario {
     case .joined(let joined):
       return .nodes(results(of: joined.query, state).map { node($0, joined.inclusions, state) })
     case .totals(let query, let aggregations):
+      var query = query
+      if query.orders.isEmpty, query.start == nil, query.end == nil,
+        query.limit != nil || query.offset > 0
+      {
+        // The documents that an index on the summed field has first.
+        var fields = query.impliedOrderFields
+        if !fields.contains(FieldSegments(["n"])) { fields.append(FieldSegments(["n"])) }
+        query.orders = fields.map { StructuredQuery.Order(field: $0) }
+      }
       let found = results(of: query, state).filter { version in
         document(version).find(FieldSegments(["n"])) != nil
       }

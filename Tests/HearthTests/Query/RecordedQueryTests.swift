@@ -160,7 +160,7 @@ import Testing
     }
     #expect(tally.failed == [])
     print("aggregations: \(tally)")
-    #expect(tally.passed == 208 && tally.saidInPublic > 150)
+    #expect(tally.passed == 212 && tally.saidInPublic > 150)
     try await firestore.terminate()
   }
 

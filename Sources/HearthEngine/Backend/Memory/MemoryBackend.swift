@@ -211,7 +211,8 @@ extension MemoryBackend: ListeningBackend {
     _ aggregations: [Aggregation], over query: StructuredQuery, _ context: RequestContext,
     _ done: @escaping Completion<[Value]>
   ) {
-    let query = EffectiveQuery(query).resolved(at: now(), inSemiJoins: true)
+    let query = EffectiveQuery(query, aggregating: aggregations)
+      .resolved(at: now(), inSemiJoins: true)
     answer(context, done) { [self] state in
       try checkCapabilities(query)
       let state = try past(state, at: context.readTime)

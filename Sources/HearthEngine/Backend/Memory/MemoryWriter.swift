@@ -55,21 +55,21 @@ extension MemoryState.StagedRequest {
   }
 
   /// The query's answer after the writes so far.
-  private mutating func answer(_ query: StructuredQuery) throws(Status) -> MemoryAnswer {
-    let query = EffectiveQuery(query).resolved(at: time, inSemiJoins: true)
+  private mutating func answer(_ query: EffectiveQuery) throws(Status) -> MemoryAnswer {
+    let query = query.resolved(at: time, inSemiJoins: true)
     try load(query)
     return MemoryAnswer(query)
   }
 
   fileprivate mutating func results(of query: StructuredQuery) throws -> [StoredDocument] {
-    let answer = try answer(query)
+    let answer = try answer(EffectiveQuery(query))
     return try answer.documents(documents())
   }
 
   fileprivate mutating func aggregate(
     _ aggregations: [Aggregation], over query: StructuredQuery
   ) throws -> [Value] {
-    let answer = try answer(query)
+    let answer = try answer(EffectiveQuery(query, aggregating: aggregations))
     return try answer.aggregate(aggregations, documents())
   }
 

@@ -210,7 +210,8 @@ extension RemoteBackend: ListeningBackend {
     _ aggregations: [Aggregation], over query: StructuredQuery, _ context: RequestContext,
     _ done: @escaping Completion<[Value]>
   ) {
-    let query = EffectiveQuery(query).resolved(at: now(), inSemiJoins: true)
+    let query = EffectiveQuery(query, aggregating: aggregations)
+      .resolved(at: now(), inSemiJoins: true)
     let needs: @Sendable (RemoteCatalogue) -> RemoteNeeds = { catalogue in
       var needs = RemoteNeeds()
       needs.add(query, catalogue)
