@@ -124,7 +124,8 @@
     private static func text(unchanged: String, entries: String, isOnly: Bool) -> String {
       """
       WITH store AS MATERIALIZED (
-        SELECT sequence, time, greatest($2::bigint, time + 1, read_time + 1) AS next
+        SELECT sequence, greatest(time, read_time) AS time,
+          greatest($2::bigint, time + 1, read_time + 1) AS next
         FROM hearth_store
         WHERE format = \(PostgresSchema.format) AND generation = $1::bigint\(unchanged)
       ), found AS MATERIALIZED (
@@ -142,22 +143,24 @@
           SELECT ctid AS place, sequence, created, updated, body FROM hearth_documents
           WHERE collection = w.collection AND id = w.id LIMIT 1) d ON true
       ), decided AS MATERIALIZED (
-        SELECT f.*, store.next - 1 + dense_rank() OVER (PARTITION BY changes ORDER BY job) AS time,
+        SELECT f.*, store.next - 1 + dense_rank() OVER (PARTITION BY is_commit ORDER BY job) AS time,
           store.sequence + row_number() OVER (PARTITION BY changes ORDER BY number) AS sequence,
           number = max(number) OVER (PARTITION BY changes, job) AS ends
         FROM store, (
-          SELECT *, (
+          SELECT *, is_commit AND (
             operation = 1 AND body IS DISTINCT FROM old_body
-            OR operation = 2 AND old_sequence IS NOT NULL)
-            AND job NOT IN (SELECT job FROM found WHERE is_refused) AS changes
-          FROM found) f
+            OR operation = 2 AND old_sequence IS NOT NULL) AS changes
+          FROM (
+            SELECT *, job NOT IN (SELECT job FROM found WHERE is_refused)
+              AND max(operation) OVER (PARTITION BY job) > 0 AS is_commit
+            FROM found) g) f
       ), answer AS MATERIALIZED (
         SELECT int8send(sequence) || int8send(time) || int8send(next) || coalesce((
           SELECT string_agg(
             int8send(coalesce(old_updated, -9223372036854775808))
               || int8send(is_refused::integer::bigint)
               || int8send(CASE WHEN changes THEN sequence ELSE 0 END)
-              || int8send(CASE WHEN changes THEN time ELSE 0 END), '' ORDER BY number)
+              || int8send(CASE WHEN is_commit THEN time ELSE 0 END), '' ORDER BY number)
           FROM decided), '') AS answer
         FROM store
       ), changed AS MATERIALIZED (
@@ -182,10 +185,14 @@
           CASE operation WHEN 1 THEN time END, body
         FROM changed RETURNING size
       ), \(entries)moved AS (
-        UPDATE hearth_store SET sequence = n.sequence, time = n.time,
-          logged_bytes = logged_bytes + (SELECT sum(size) FROM logged)
-        FROM (SELECT max(sequence) AS sequence, max(time) AS time FROM changed) n
-        WHERE n.sequence IS NOT NULL
+        UPDATE hearth_store s SET sequence = greatest(s.sequence, n.sequence),
+          time = greatest(s.time, n.time), read_time = greatest(s.read_time, n.newest),
+          logged_bytes = s.logged_bytes + (SELECT coalesce(sum(size), 0) FROM logged)
+        FROM (
+          SELECT max(sequence) FILTER (WHERE changes) AS sequence,
+            max(time) FILTER (WHERE changes) AS time, max(time) AS newest
+          FROM decided WHERE is_commit) n
+        WHERE n.newest IS NOT NULL
       )
       SELECT answer FROM answer
       """

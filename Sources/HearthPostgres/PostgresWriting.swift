@@ -120,7 +120,7 @@
       defer { use.unlock() }
       _ = try locked()
       isInTransaction = false
-      _ = try finish(statements, [batch.id])
+      _ = try finish(statements, [batch.id], notifies: batch.isNews)
     }
 
     func commit(_ batch: RemoteBlindBatch) throws(Status) -> RemoteBlindAnswer {
@@ -193,9 +193,11 @@
 
     /// Runs statements and commits.
     ///
-    /// - Parameter ids: The commit's, and those of its parts.
+    /// - Parameters:
+    ///   - ids: The commit's, and those of its parts.
+    ///   - notifies: Others may have to read what has changed.
     private func finish(
-      _ statements: [PostgresStatement], _ ids: [[UInt8]]
+      _ statements: [PostgresStatement], _ ids: [[UInt8]], notifies: Bool = true
     ) throws(Status) -> Outcome {
       do throws(PostgresFailure) {
         let connection = try opened()
@@ -207,7 +209,7 @@
           SELECT set_config('synchronous_commit', 'off', true), pg_notify('\(channel)', '')
           """)
         try connection.run(
-          [statements + [PostgresStatement("COMMIT")]], last: [notification]
+          [statements + [PostgresStatement("COMMIT")]], last: notifies ? [notification] : nil
         ) { outcome = $1 }
         if case .failure = outcome { isInTransaction = true }
         return .answered(try outcome.get())

@@ -11,7 +11,8 @@ struct StoreState: Equatable, Sendable {
 
   /// The sequence of the newest change; 0 in a new database.
   var lastSequence: UInt64 = 0
-  /// The time of the newest commit. Commit times only grow: each is max(now, last + 1 µs).
+  /// The time of the newest commit, or a later one that a commit without changes has got. Commit times
+  /// only grow: each is max(now, last + 1 µs).
   var lastCommitTime = Instant(microseconds: 0)
   /// The log holds every change from here on.
   var firstLoggedSequence: UInt64 = 1

@@ -65,12 +65,17 @@ struct CommitPlan {
   private(set) var constrained = ConstrainedValues()
   var log = ChangeRecord.Builder()
 
-  init(_ store: StoreSnapshot, now: Instant, documentCount: Int) throws {
+  /// - Parameter earlier: The time of a commit that changed nothing, so that the file does not have
+  ///   it.
+  init(_ store: StoreSnapshot, now: Instant, after earlier: Instant? = nil, documentCount: Int)
+    throws
+  {
     self.store = store
     self.now = now
     latestTime = store.store.configuration.commitTime.latest(at: now)
     state = try store.state()
     try StoreState.check(state.lastSequence)
+    if let earlier { state.lastCommitTime = max(state.lastCommitTime, earlier) }
     base = state
     catalogue = try store.indexes()
     documents.reserveCapacity(documentCount)
@@ -78,8 +83,12 @@ struct CommitPlan {
     hasTombstones = try store.lmdb.statistics(store.tables.tombstones).entries > 0
   }
 
-  /// No request has changed anything: there is nothing to put.
-  var isEmpty: Bool { state == base }
+  /// No request has changed a document.
+  var isEmpty: Bool { state.lastSequence == base.lastSequence }
+  /// The time of the newest request, if one has got a time.
+  var newestTime: Instant? {
+    state.lastCommitTime > base.lastCommitTime ? state.lastCommitTime : nil
+  }
   /// Approximate size of what will be put, in bytes.
   private(set) var byteCount = 0
 
@@ -102,6 +111,8 @@ struct CommitPlan {
     var constrained = ConstrainedValues()
     /// It has copied documents: constraints do not apply.
     fileprivate(set) var isCopy = false
+    /// It does more than verify.
+    fileprivate var hasWrites = false
     fileprivate var stagedOfMutation: [Int] = []
     fileprivate var results: [MutationResult] = []
 
@@ -134,6 +145,7 @@ struct CommitPlan {
     let (staging, result, isDeletion) = try stage(mutation, in: &request)
     request.stagedOfMutation.append(staging)
     request.results.append(result)
+    if !mutation.onlyVerifies { request.hasWrites = true }
     if catalogue.references.isEmpty || request.isCopy { return }
     try followRules(of: staging, isDeletion: isDeletion, in: &request)
   }
@@ -177,7 +189,8 @@ struct CommitPlan {
       take(staging, at: time, startsCommit: startsCommit)
       startsCommit = false
     }
-    if !startsCommit { state.lastCommitTime = time }
+    // A time of its own, even if nothing has changed: documents keep theirs.
+    if request.hasWrites, time <= latestTime { state.lastCommitTime = time }
     constrained.merge(request.constrained)
     return CommitResult(
       commitTime: state.lastCommitTime, sequence: state.lastSequence, results: request.results,

@@ -58,6 +58,8 @@ package struct Mutation: Sendable {
     }
   }
 
+  var onlyVerifies: Bool { if case .verify = operation { true } else { false } }
+
   /// Size of the fields that it writes.
   var contentByteCount: Int {
     switch operation {

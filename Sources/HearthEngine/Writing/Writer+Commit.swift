@@ -65,7 +65,7 @@ extension Writer {
 
   private enum Attempt {
     case committed([Outcome], CommitPlan, [Int: Acknowledgement])
-    /// No request changed anything; there was nothing to commit.
+    /// No request changed anything.
     case unchanged([Outcome])
     /// Nothing was applied. Next: the same in a larger map, or in parts if it cannot grow.
     case mapFull(Status)
@@ -90,13 +90,18 @@ extension Writer {
       now = time
       var plan = try CommitPlan(
         StoreSnapshot(transaction.snapshot, store), now: time,
+        after: unstoredTime.withLock(\.self),
         documentCount: requests.prefix(count).reduce(0) { $0 + $1.mutationCount })
       let outcomes = try outcomes(of: &requests, count, in: &plan)
       count = outcomes.count
-      guard !plan.isEmpty else { return .unchanged(outcomes) }
+      if plan.isEmpty, plan.newestTime.map(isOver) ?? true {
+        if let newest = plan.newestTime { unstoredTime.withLock { $0 = newest } }
+        transaction.abort()
+        return .unchanged(outcomes)
+      }
       try plan.apply(to: &transaction, trimming: changeLogTrim())
       report.bytes = plan.byteCount
-      let acknowledgements = expect(requests.prefix(count), outcomes)
+      let acknowledgements = plan.isEmpty ? [:] : expect(requests.prefix(count), outcomes)
       note(.committing)
       let began = ContinuousClock.now
       defer { report.flush = ContinuousClock.now - began }
@@ -107,7 +112,7 @@ extension Writer {
         if error == .mapFull { return .mapFull(Status(writing: error)) }
         return .unknown(outcomes, Status(committing: error))
       }
-      return .committed(outcomes, plan, acknowledgements)
+      return plan.isEmpty ? .unchanged(outcomes) : .committed(outcomes, plan, acknowledgements)
     } catch let error as LMDBError {
       let status = Status(writing: error)
       return error == .mapFull ? .mapFull(status) : .refused(status)
@@ -117,6 +122,22 @@ extension Writer {
       return .refused(Status(.internal, "Writing failed.", cause: error))
     }
   }
+
+  /// Whether the clock is past a time that requests have got, or is after a moment.
+  ///
+  /// The time of a commit that changes nothing is not stored. This is asked before the lock is
+  /// released: the process that takes it next gets a later time from the clock. A time that the clock
+  /// reaches much later is stored instead.
+  private func isOver(_ time: Instant) -> Bool {
+    let rest = time.microseconds &- store.configuration.now().microseconds
+    if rest < 0 { return true }
+    guard rest <= Self.longestPause else { return false }
+    usleep(UInt32(rest) + 1)
+    return time < store.configuration.now()
+  }
+
+  /// In microseconds; storing the time takes about as long.
+  private static let longestPause: Int64 = 1000
 
   /// By index, for the requests that succeeded and touch something a listener watches.
   private func expect(

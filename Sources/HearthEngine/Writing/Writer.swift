@@ -51,6 +51,10 @@ final class Writer: Sendable {
   /// When the log's age was last checked. Used by the writer's thread only.
   let lastTrim = Guarded<ContinuousClock.Instant?>(nil)
 
+  /// The time of the last commit that changed nothing, which the file does not have. Used by the
+  /// writer's thread only.
+  let unstoredTime = Guarded<Instant?>(nil)
+
   /// Memory limit for waiting requests that are not awaited.
   let queueLimitBytes: Int
   /// One LMDB transaction takes requests up to this size, to bound its dirty pages.

@@ -144,8 +144,9 @@ private struct Model {
       let kind: Change.Kind =
         before == nil ? .created : (documents[path] == nil ? .deleted : .updated)
       log.append(Entry(sequence: sequence, path: path, kind: kind, time: time, before: before))
-      lastTime = time
     }
+    // A time of its own, even if nothing has changed.
+    if !request.isEmpty { lastTime = time }
   }
 }
 

@@ -107,6 +107,8 @@ struct MemoryState: Sendable {
     private var copied: [ResourcePath: CopiedTimes] = [:]
     /// It has copied documents: constraints do not apply.
     let isCopy: Bool
+    /// It does more than verify.
+    private var hasWrites = false
     private var results: [(path: ResourcePath, result: MutationResult)] = []
     /// Changed by reference rules.
     var cascaded: [ResourcePath] = []
@@ -164,6 +166,7 @@ struct MemoryState: Sendable {
       }
       var result = MutationResult()
       var after = before
+      if !mutation.onlyVerifies { hasWrites = true }
       copied[path] = mutation.copied
       switch mutation.operation {
       case .verify: break
@@ -245,8 +248,9 @@ struct MemoryState: Sendable {
             sequence: next.sequence + 1,
             kind: old == nil ? .created : (new == nil ? .deleted : .updated), path: path,
             commitTime: time, endsCommit: false, before: old, after: new))
-        next.lastTime = time
       }
+      // A time of its own, even if nothing has changed.
+      if hasWrites, time <= latest { next.lastTime = time }
       if next.sequence > base.sequence { next.log[next.log.count - 1].endsCommit = true }
       state = next
       return CommitResult(

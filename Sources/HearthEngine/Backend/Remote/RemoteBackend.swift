@@ -130,7 +130,8 @@ package final class RemoteBackend: Sendable {
     var request = RemoteRead()
     request.lastChangeAt = time.microseconds
     var answer = try store.readBlocking(request)
-    guard time.microseconds <= max(now().microseconds, answer.record.time) else {
+    guard time.microseconds <= max(now().microseconds, answer.record.time, answer.record.readTime)
+    else {
       throw .invalidArgument("The read time cannot be in the future.")
     }
     if time.microseconds > answer.record.time {

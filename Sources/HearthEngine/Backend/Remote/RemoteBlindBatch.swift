@@ -75,6 +75,9 @@ package struct RemoteBlindAnswer: Sendable {
     package var isRefused: Bool
     /// Nil if nothing has changed.
     package var change: (sequence: UInt64, time: Int64)?
+    /// The time of its job's commit, even if it has changed nothing; nil if the job was refused, or only
+    /// verifies.
+    package var time: Int64?
   }
 
   package struct Wave: Sendable {
@@ -97,7 +100,8 @@ extension RemoteBlindAnswer.Wave {
   private static let numbersOfOutcome = 4
 
   /// From big-endian numbers: sequence, time and next time; then for each write the update time or
-  /// the least number, 1 for a refusal, sequence and time or 0. Nil for other bytes.
+  /// the least number, 1 for a refusal, the new sequence or 0, the job's time or 0. Nil for other
+  /// bytes.
   package init?(_ bytes: [UInt8]) {
     guard bytes.count % 8 == 0 else { return nil }
     var numbers: [Int64] = []
@@ -117,7 +121,8 @@ extension RemoteBlindAnswer.Wave {
         RemoteBlindAnswer.Outcome(
           updateTime: updated == .min ? nil : updated, isRefused: numbers[start + 1] != 0,
           change: sequence == 0
-            ? nil : (sequence: UInt64(bitPattern: sequence), time: numbers[start + 3])))
+            ? nil : (sequence: UInt64(bitPattern: sequence), time: numbers[start + 3]),
+          time: numbers[start + 3] == 0 ? nil : numbers[start + 3]))
     }
   }
 }

@@ -125,8 +125,10 @@ struct RemoteBlindPlan {
         guard let change = write.change else { continue }
         changed.append(mutation.path)
         sequence = change.sequence
-        time = Instant(microseconds: change.time)
-        next = Instant(microseconds: change.time + 1)
+      }
+      if let own = writes.lazy.compactMap(\.time).first {
+        time = Instant(microseconds: own)
+        next = Instant(microseconds: own + 1)
       }
       let result = CommitResult(
         commitTime: time, sequence: sequence,

@@ -75,7 +75,8 @@ package struct RemoteRecord: Sendable, Equatable {
   package var trimmedTime: Int64
   /// Another one with each change of the indexes.
   package var generation: UInt64
-  /// The newest time at which a state was read. Later commits have later times.
+  /// The newest time at which a state was read, or a commit changed nothing. Later commits have later
+  /// times.
   package var readTime: Int64
 
   package init(
@@ -292,6 +293,12 @@ package struct RemoteEntry: Sendable, Hashable {
 }
 
 extension RemoteBatch {
+  /// Whether it changes more than times.
+  package var isNews: Bool {
+    !changes.isEmpty || !indexes.isEmpty || trimsThrough != nil || !addedEntries.isEmpty
+      || !removedEntries.isEmpty
+  }
+
   /// The entries that are there after the batch and were not before it, and the opposite.
   package var netEntries: (added: [RemoteEntry], removed: [RemoteEntry]) {
     var net: [RemoteEntry: Int] = [:]

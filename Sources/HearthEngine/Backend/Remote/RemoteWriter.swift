@@ -340,12 +340,12 @@ final class RemoteWriter: Sendable {
     var documents: [StoredDocument] = []
     for document in answer.documents { documents.append(try StoredDocument(document)) }
     let reader = RemoteReader(writing, catalogue)
+    let newest = max(answer.record.time, answer.record.readTime)
     var state = MemoryState(
       of: documents, known: Array(paths), sequence: answer.record.sequence,
-      time: Instant(microseconds: answer.record.time), indexes: catalogue.constraints
+      time: Instant(microseconds: newest), indexes: catalogue.constraints
     ) { wanted throws(Status) in try reader.documents(wanted) }
 
-    let now = { [now] in max(now(), Instant(microseconds: answer.record.readTime &+ 1)) }
     let latest = latestTime
     var outcomes: [(job: Job, outcome: Result<CommitResult, Status>)] = []
     var expected: [Int: Acknowledgement] = [:]
@@ -374,7 +374,8 @@ final class RemoteWriter: Sendable {
         outcomes.append((job, .failure(error)))
       }
     }
-    guard state.sequence > answer.record.sequence else { return finish(outcomes) }
+    // Nothing to store: not even the time of a commit without changes.
+    guard state.lastTime.microseconds > newest else { return finish(outcomes) }
 
     var batch = RemoteBatch(id: UUID().bytes, record: answer.record)
     for change in state.log {
@@ -382,7 +383,11 @@ final class RemoteWriter: Sendable {
       batch.changes.append(change.remote)
     }
     batch.record.sequence = state.sequence
-    batch.record.time = state.lastTime.microseconds
+    if let last = state.log.last { batch.record.time = last.commitTime.microseconds }
+    // The clocks of other processes may be behind those of commits that changed nothing.
+    if state.lastTime.microseconds > batch.record.time {
+      batch.record.readTime = max(batch.record.readTime, state.lastTime.microseconds)
+    }
     let waiting = expected.sorted { $0.key < $1.key }.map(\.value)
     acknowledgements.expect(waiting)
     do throws(Status) { try writing.commit(batch) } catch {
