@@ -37,7 +37,9 @@ final class QueryExecutor {
       source = try DocumentSource(query, in: snapshot, touched: touched)
       // Documents that the only condition names pass it.
       let isPicked = if case .picked = source { query.filters.count == 1 } else { false }
-      matchers = [Matcher(isPicked ? [] : query.filters, requiring: fields)]
+      matchers = [
+        Matcher(isPicked ? [] : query.filters, requiring: fields, until: snapshot.deadline)
+      ]
     case .nothing:
       source = nil
       matchers = []
@@ -46,7 +48,7 @@ final class QueryExecutor {
       // A branch is ordered only for its own results. Documents that match only another branch are
       // left to that branch.
       matchers = branches.map {
-        Matcher($0.condition, requiring: fields)
+        Matcher($0.condition, requiring: fields, until: snapshot.deadline)
       }
     }
     order = ResultOrder(query.orders)

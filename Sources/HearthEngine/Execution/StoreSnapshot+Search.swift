@@ -44,7 +44,7 @@ extension StoreSnapshot {
     }
     var (documents, statistics) = try matches(query, trace: trace)
     let words = TextMatcher(search)
-    var matcher = Matcher(query.filters)
+    var matcher = Matcher(query.filters, until: deadline)
     func match(_ document: StoredDocument) throws -> TextMatch {
       try document.body.withBytes { try words.find(in: MapView(body: $0)).match }
     }
@@ -101,7 +101,7 @@ extension StoreSnapshot {
   ) throws -> (found: [(document: StoredDocument, match: TextMatch)], statistics: TextStatistics) {
     var statistics = TextStatistics(search)
     let words = TextMatcher(search)
-    var matcher = Matcher(query.filters)
+    var matcher = Matcher(query.filters, until: deadline)
     var found: [(document: StoredDocument, match: TextMatch)] = []
     var all = EffectiveQuery(StructuredQuery(query.scope))
     all.orders = [StructuredQuery.Order(field: .documentID)]
@@ -200,7 +200,7 @@ final class WordSearch {
     self.trace = trace
     words = TextMatcher(search)
     readsOneWord = search.matchesAll && search.terms.contains { !$0.isPrefix }
-    matcher = Matcher(query.filters)
+    matcher = Matcher(query.filters, until: snapshot.deadline)
     collection = if case .collection(let path) = query.scope { path } else { nil }
     prefix = EntryRange(index, in: collection).prefix
     statistics = try Self.statistics(search, prefix, snapshot, trace)

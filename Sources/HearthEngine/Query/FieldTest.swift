@@ -5,7 +5,7 @@ struct FieldTest {
     case arrayContains, `in`, arrayContainsAny, notIn
     case arrayContainsAll, arrayContainedIn
     case text(TextTest)
-    case pattern(RegularExpression)
+    case pattern(RegularExpression, until: ReadDeadline?)
     case region(GeoRegion)
     case relative(ReadTime, microseconds: Int64, isBefore: Bool)
     case inResults(JoinedValues), arrayContainsAnyInResults(JoinedValues)
@@ -26,18 +26,16 @@ struct FieldTest {
   /// Keeps the bytes of the operands alive.
   private let pins: [PinnedBytes]
 
-  init(_ comparison: StructuredQuery.Comparison) {
+  /// - Parameter deadline: See `Matcher`.
+  init(_ comparison: StructuredQuery.Comparison, until deadline: ReadDeadline? = nil) {
     lookup = FieldLookup(comparison.field)
-    kind = Kind(comparison)
+    kind = Kind(comparison, until: deadline)
     operandClass = comparison.operand.typeClass
     let list = Kind.listOperand(comparison)
     pins = (list ?? [comparison.operand]).map(PinnedBytes.init(encoding:))
     operand = pins.first?.view ?? .missing
     operands = list == nil ? [] : pins.map(\.view)
-    operandKeys =
-      [.inSet, .arrayContainsAny, .arrayContainedIn].contains(comparison.operator)
-        && operands.count > 30
-      ? Set((list ?? []).map(\.componentKey)) : nil
+    operandKeys = operands.count > 30 ? Set((list ?? []).map(\.componentKey)) : nil
   }
 
   /// A semi-join with its values.
@@ -111,6 +109,7 @@ struct FieldTest {
       return false
     case .arrayContainsAll:
       guard let elements = try value.array() else { return false }
+      if let operandKeys { return try hasAll(operandKeys, elements) }
       for operand in operands {
         var rest = elements
         var isThere = false
@@ -125,9 +124,9 @@ struct FieldTest {
       for _ in 0..<elements.count where try !isAmongOperands(elements.next()) { return false }
       return true
     case .inResults(let values): return try values.contains(value)
-    case .pattern(let pattern):
+    case .pattern(let pattern, let deadline):
       guard let text = try value.stringBytes() else { return false }
-      return pattern.isFound(in: text)
+      return try pattern.isFound(in: text, until: deadline)
     case .relative(let time, let offset, let isBefore):
       guard let instant = try value.timestamp() else { return false }
       return (instant <= time.now.adding(saturating: offset)) == isBefore
@@ -148,6 +147,18 @@ struct FieldTest {
   private func order(_ value: ValueView, outside: Int) throws(Status) -> Int {
     guard try value.typeClass() == operandClass else { return outside }
     return try ValueView.compare(value, operand)
+  }
+
+  /// Whether an array has an element for each key.
+  private func hasAll(_ keys: Set<[UInt8]>, _ array: ArrayView) throws(Status) -> Bool {
+    guard array.count >= keys.count else { return false }
+    var (missing, array) = (keys, array)
+    for _ in 0..<array.count where !missing.isEmpty {
+      var key = KeyBuffer(minimumCapacity: 64)
+      try key.append(array.next(), descending: false)
+      missing.remove(key.bytes)
+    }
+    return missing.isEmpty
   }
 
   private func isAmongOperands(_ value: ValueView) throws(Status) -> Bool {
@@ -185,7 +196,7 @@ struct FieldTest {
 
 extension FieldTest.Kind {
   /// A comparison with null or NaN matches nothing; they have their own operators.
-  fileprivate init(_ comparison: StructuredQuery.Comparison) {
+  fileprivate init(_ comparison: StructuredQuery.Comparison, until deadline: ReadDeadline?) {
     let operand = comparison.operand.typeClass
     let isSpecial = operand == .null || operand == .nan
     switch comparison.operator {
@@ -219,7 +230,9 @@ extension FieldTest.Kind {
     case .isNotNull: self = .isNotNull
     case .isNotNaN: self = .isNotNaN
     case .matchesPattern:
-      self = (try? comparison.pattern()).flatMap { $0.map { .pattern($0) } } ?? .never
+      self =
+        (try? comparison.pattern()).flatMap { $0.map { .pattern($0, until: deadline) } }
+        ?? .never
     case .withinRegion: self = comparison.region.map { .region($0) } ?? .never
     // Without values, or a time.
     case .inResults, .arrayContainsAnyInResults, .afterNow, .beforeNow: self = .never

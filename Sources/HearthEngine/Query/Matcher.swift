@@ -31,12 +31,17 @@ struct Matcher {
   private let values: [SemiJoin: ValueSet]
   /// For relative times that are not resolved.
   private let time: ReadTime?
+  private let deadline: ReadDeadline?
 
   /// The filters must have been checked. A document must also have each of `fields`.
+  ///
+  /// - Parameter deadline: When a test that takes long ends with `ReadDeadline.Passed`.
   init(
     _ filters: [StructuredQuery.Filter], requiring fields: [FieldSegments] = [],
-    _ values: [SemiJoin: ValueSet] = [:], at time: ReadTime? = nil
+    _ values: [SemiJoin: ValueSet] = [:], at time: ReadTime? = nil,
+    until deadline: ReadDeadline? = nil
   ) {
+    self.deadline = deadline
     self.values = values
     self.time = time
     appendGroup(.all, filters, requiring: fields)
@@ -59,7 +64,7 @@ struct Matcher {
       } else if comparison.operator.isRelative, let time {
         fieldTests.append(FieldTest(comparison, at: time))
       } else {
-        fieldTests.append(FieldTest(comparison))
+        fieldTests.append(FieldTest(comparison, until: deadline))
       }
     }
   }
@@ -88,9 +93,19 @@ struct Matcher {
   mutating func matches(_ body: MapView, path: () throws -> ResourcePath) throws -> Bool {
     guard isFlat else { return try holds(0, body, path) }
     for index in fieldTests.indices {
-      guard try fieldTests[index].passes(body) else { return false }
+      guard try passes(index, body) else { return false }
     }
     return true
+  }
+
+  @inline(__always)
+  private mutating func passes(_ index: Int, _ body: MapView) throws -> Bool {
+    do throws(Status) {
+      return try fieldTests[index].passes(body)
+    } catch {
+      if deadline != nil, error.code == .cancelled { throw ReadDeadline.Passed() }
+      throw error
+    }
   }
 
   private mutating func holds(
@@ -98,9 +113,9 @@ struct Matcher {
   ) throws -> Bool {
     let node = nodes[index]
     switch node.kind {
-    case .field: return try fieldTests[node.test].passes(body)
+    case .field: return try passes(node.test, body)
     case .name: return try nameTests[node.test].passes(path())
-    case .notField: return try !fieldTests[node.test].passes(body)
+    case .notField: return try !passes(node.test, body)
     case .notName: return try !nameTests[node.test].passes(path())
     case .all:
       var member = index + 1
@@ -140,7 +155,7 @@ struct NameTest {
     if let values { return values.contains(Value.reference(path).componentKey) }
     switch `operator` {
     case .in, .inSet: return set?.contains(path) ?? paths.contains(path)
-    case .notIn: return !paths.contains(path)
+    case .notIn: return !(set?.contains(path) ?? paths.contains(path))
     default: break
     }
     guard let operand = paths.first else { return false }

@@ -13,7 +13,8 @@ extension RegularExpression {
   ///              └─────────┴─────────┴─────┘
   ///
   /// When there is no space for more states, the nondeterministic automaton reads the rest of the
-  /// text. Both take O(text × program) time at most; the deterministic one usually takes O(text).
+  /// text. The deterministic one usually takes O(text) time; the other takes O(text × program), and
+  /// ends with an error after `Limit.steps`.
   final class Automaton: Sendable {
     // Transitions that are not states.
     private static let unknown: UInt16 = 0
@@ -22,8 +23,8 @@ extension RegularExpression {
     private static let start: UInt16 = 3
 
     private static let transitionLimit = 1 << 16
-    /// The positions in all states.
-    private static let positionLimit = 1 << 18
+    /// The positions in all states. Bounds the time in which states are computed.
+    private static let positionLimit = 1 << 16
 
     private let program: Program
     /// The number of classes.
@@ -58,12 +59,19 @@ extension RegularExpression {
           simulation: simulation))
     }
 
+    /// The same automaton before its first text.
+    func withoutStates() -> Automaton { Automaton(program, stateLimit: stateLimit) }
+
     deinit {
       transitions.deallocate()
       classTable.deallocate()
     }
 
-    func isFound(in text: UnsafeRawBufferPointer) -> Bool {
+    /// Throws `SearchEnd`: `interrupted` if the deadline passes first, and `tooManySteps`. Whether
+    /// there are too many depends on the texts before, whose states take up space.
+    func isFound(
+      in text: UnsafeRawBufferPointer, until deadline: ReadDeadline? = nil
+    ) throws(SearchEnd) -> Bool {
       var classes = TextClasses(text, classTable)
       var state = Automaton.start
       while let next = classes.next() {
@@ -73,12 +81,13 @@ extension RegularExpression {
           continue
         }
         if transition == Automaton.unknown {
+          if deadline?.hasPassed == true { throw .interrupted }
           switch computeTransition(from: state, on: next) {
           case .known(let known) where known >= Automaton.start:
             state = known
             continue
           case .known(let known): return known == Automaton.matched
-          case .noSpace(var simulation): return simulation.run(program, &classes)
+          case .noSpace(var simulation): return try simulation.run(program, &classes, deadline)
           }
         }
         return transition == Automaton.matched
@@ -122,6 +131,9 @@ extension RegularExpression {
     }
   }
 
+  /// Why a search ends without a result.
+  enum SearchEnd: Error { case tooManySteps, interrupted }
+
   /// The nondeterministic automaton, between two scalars of a text.
   struct Simulation: Sendable {
     struct State: Hashable, Sendable {
@@ -139,6 +151,8 @@ extension RegularExpression {
     /// For each instruction, the last step that reached it.
     private var visits: [Int]
     private var steps = 0
+    /// How often any instruction was reached.
+    private var reachedCount = 0
 
     init(_ program: Program) {
       state = State(positions: [], before: program.contextBefore.intersection(.textStart))
@@ -153,6 +167,7 @@ extension RegularExpression {
       stack.append(0)
       for position in state.positions { stack.append(position) }
       while let position = stack.popLast() {
+        reachedCount += 1
         let index = Int(position)
         if visits[index] == steps { continue }
         visits[index] = steps
@@ -183,8 +198,17 @@ extension RegularExpression {
     }
 
     /// Reads the rest of a text.
-    mutating func run(_ program: Program, _ classes: inout TextClasses) -> Bool {
+    mutating func run(
+      _ program: Program, _ classes: inout TextClasses, _ deadline: ReadDeadline?
+    ) throws(SearchEnd) -> Bool {
+      reachedCount = 0
+      var lastCheck = 0
       while let next = classes.next() {
+        if reachedCount > Limit.steps { throw .tooManySteps }
+        if let deadline, reachedCount - lastCheck > 1024 {
+          if deadline.hasPassed { throw .interrupted }
+          lastCheck = reachedCount
+        }
         switch step(program, next) {
         case .undecided: continue
         case .matched: return true

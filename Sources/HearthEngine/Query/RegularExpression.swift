@@ -1,5 +1,9 @@
 /// A regular expression that is found in a text, or is not, in time linear in the text.
 ///
+/// A pattern with long repetitions may have too many states to keep: then each scalar of a text takes
+/// as many steps as the program has instructions. A text ends such a search with an error after
+/// `Limit.steps`, so that nobody's pattern occupies a thread for longer.
+///
 ///     pattern ──Parser──▶ Fragment ──▶ Program ──▶ Automaton ◀── scalars of a text
 ///                                      (an NFA)    (a DFA, built while it reads)
 ///
@@ -24,6 +28,9 @@ struct RegularExpression: Hashable, Sendable {
     static let nesting = 250
     static let repetitions = 1000
     static let instructions = 10_000
+    /// The instructions that a search in one text may reach without a table of states: up to a few
+    /// tenths of a second.
+    static let steps = 1 << 24
   }
 
   struct Options: OptionSet, Hashable, Sendable {
@@ -81,13 +88,45 @@ struct RegularExpression: Hashable, Sendable {
 
   /// Whether the pattern is found anywhere in the text.
   ///
-  /// - Parameter text: UTF-8. Each byte that is not part of a valid sequence is read as U+FFFD.
-  func isFound(in text: UnsafeRawBufferPointer) -> Bool {
+  /// The result, or the error, depends on nothing but the pattern and the text: with the same text it
+  /// is the same in a query, in a listener, and in every store.
+  ///
+  /// - Parameters:
+  ///   - text: UTF-8. Each byte that is not part of a valid sequence is read as U+FFFD.
+  ///   - deadline: When the search may end without a result.
+  /// - Throws: `invalidArgument` for a text that takes more than `Limit.steps`, and
+  ///   `Status.interrupted` after the deadline.
+  func isFound(
+    in text: UnsafeRawBufferPointer, until deadline: ReadDeadline? = nil
+  ) throws(Status) -> Bool {
+    if deadline?.isTooSoon(for: text.count) == true { throw .interrupted }
     if let literalSearch {
       guard literalSearch.isFound(in: text) else { return false }
       if isLiteral { return true }
     }
-    return automaton.isFound(in: text)
+    do throws(SearchEnd) {
+      return try automaton.isFound(in: text, until: deadline)
+    } catch .interrupted {
+      throw .interrupted
+    } catch {
+      return try isFoundAlone(in: text, until: deadline)
+    }
+  }
+
+  /// Searches as if the text was the first. The states of other texts may have left no space for those
+  /// of this one, which would make the error depend on them.
+  private func isFoundAlone(
+    in text: UnsafeRawBufferPointer, until deadline: ReadDeadline?
+  ) throws(Status) -> Bool {
+    do throws(SearchEnd) {
+      return try automaton.withoutStates().isFound(in: text, until: deadline)
+    } catch .interrupted {
+      throw .interrupted
+    } catch {
+      throw .invalidArgument(
+        "The regular expression takes more than \(Limit.steps) steps in a text of \(text.count) "
+          + "bytes. Use fewer or shorter repetitions.")
+    }
   }
 
   /// Patterns are compared by their bytes, as strings are elsewhere.
@@ -99,6 +138,12 @@ struct RegularExpression: Hashable, Sendable {
     hasher.combine(pattern)
     hasher.combine(options)
   }
+}
+
+extension Status {
+  /// A search ended before it had a result, because the deadline passed. Becomes
+  /// `ReadDeadline.Passed`.
+  static let interrupted = Status(.cancelled, "The deadline of a read passed.")
 }
 
 extension String {

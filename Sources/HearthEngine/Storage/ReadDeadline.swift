@@ -46,9 +46,13 @@ struct ReadDeadline: Sendable {
 
   /// Same as `check`, before that many bytes are copied or decoded.
   func check(copying byteCount: Int) throws {
-    if isSoon, byteCount > Self.copyLimitBytes { throw Passed() }
+    if isTooSoon(for: byteCount) { throw Passed() }
     try check()
   }
+
+  /// Whether the read would run beyond the time in which it holds a thread with other work, if it
+  /// looked at each of that many bytes first.
+  func isTooSoon(for byteCount: Int) -> Bool { isSoon && byteCount > Self.copyLimitBytes }
 
   private static var now: UInt64 {
     var time = timespec()

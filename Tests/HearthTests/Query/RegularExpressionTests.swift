@@ -5,9 +5,18 @@ import Testing
 @testable import HearthEngine
 
 @Suite(.ownThreads) struct RegularExpressionTests {
+  /// False, with an issue, if the search fails.
   private static func isFound(_ expression: RegularExpression, in text: String) -> Bool {
-    var text = text
-    return text.withUTF8 { expression.isFound(in: UnsafeRawBufferPointer($0)) }
+    isFound(expression, in: Array(text.utf8))
+  }
+
+  private static func isFound(_ expression: RegularExpression, in text: [UInt8]) -> Bool {
+    do {
+      return try text.withUnsafeBytes { try expression.isFound(in: $0) }
+    } catch {
+      Issue.record(error)
+      return false
+    }
   }
 
   private static func hasLiteral(of expression: RegularExpression, _ text: String) -> Bool {
@@ -424,9 +433,9 @@ import Testing
   ])
   func `each byte that is not UTF-8 is a replacement character`(bytes: [UInt8], count: Int) throws {
     let expression = try RegularExpression("^a\\x{FFFD}{\(count)}[(Aé]?b$")
-    #expect(([0x61] + bytes + [0x62]).withUnsafeBytes(expression.isFound))
+    #expect(Self.isFound(expression, in: [0x61] + bytes + [0x62]))
     let atEnd = try RegularExpression("^\\x{FFFD}{\(count)}[(Aé]?$")
-    #expect(bytes.withUnsafeBytes(atEnd.isFound))
+    #expect(Self.isFound(atEnd, in: bytes))
   }
 
   @Test func `no bytes trap, and the cache of states changes no result`() throws {
@@ -440,7 +449,7 @@ import Testing
           random.one(in: 2) ? UInt8(random.below(256)) : random.pick(Array("abc\n é1😀".utf8))
         }
         #expect(
-          bytes.withUnsafeBytes(small.isFound) == bytes.withUnsafeBytes(large.isFound),
+          Self.isFound(small, in: bytes) == Self.isFound(large, in: bytes),
           "\(pattern) in \(bytes)")
       }
     }
@@ -475,7 +484,7 @@ import Testing
       try (0..<5).map { _ in
         let expression = try RegularExpression(pattern)
         let start = processorTime()
-        for _ in 0..<3 { _ = expression.isFound(in: UnsafeRawBufferPointer(bytes)) }
+        for _ in 0..<3 { _ = try expression.isFound(in: UnsafeRawBufferPointer(bytes)) }
         return processorTime() - start
       }.min() ?? 0
     }
@@ -501,6 +510,62 @@ import Testing
     let long = try time(pattern, text(100_000))
     // Twice that on a busy machine; a quadratic search takes a hundred times as long.
     #expect(long < short * 30, "\(pattern): \(short) ns for 10,000 scalars, \(long) ns for 100,000")
+  }
+
+  /// `y{500}z|(y{1,300}y{1,300})z` has a state for each number of characters and more of them than are
+  /// kept.
+  private static let costly = "y{500}z|(y{1,300}y{1,300})z"
+
+  @Test func `a text with too many steps is an error`() throws {
+    let text = [UInt8](repeating: UInt8(ascii: "y"), count: 1_000_000)
+    let start = processorTime()
+    let error = #expect(throws: Status.self) {
+      let expression = try RegularExpression(Self.costly)
+      _ = try text.withUnsafeBytes { try expression.isFound(in: $0) }
+    }
+    #expect(error?.code == .invalidArgument)
+    #expect(error?.message.contains("more than 16777216 steps in a text of 1000000 bytes") == true)
+    // A minute without the limit, if built for speed.
+    #expect(processorTime() - start < 60_000_000_000)
+  }
+
+  @Test func `whether a text has too many steps does not depend on the texts before`() throws {
+    var random = SeededGenerator(seed: 9)
+    let pattern = "(?:a|b)*a(?:a|b){9}c"
+    /// So many letters that the rest costs more than the limit without a table of states.
+    let long = (0..<400_000).map { _ in random.pick(Array("ab".utf8)) }
+    let few = Array(String(repeating: "a", count: 400_000).utf8)
+    func outcome(_ expression: RegularExpression, _ text: [UInt8]) -> Bool? {
+      try? text.withUnsafeBytes { try expression.isFound(in: $0) }
+    }
+    let fresh = try RegularExpression(pattern, stateLimit: 100)
+    #expect(outcome(fresh, few) == false)
+    let used = try RegularExpression(pattern, stateLimit: 100)
+    // Fills the table, so that `few` finds no state of its own.
+    _ = outcome(used, Array(long.prefix(2000)))
+    #expect(outcome(used, few) == false)
+    #expect(outcome(used, long) == outcome(try RegularExpression(pattern, stateLimit: 100), long))
+    #expect(outcome(used, Array("aaaaaaaaaac".utf8)) == true)
+  }
+
+  @Test func `a search ends when its deadline passes`() throws {
+    let text = [UInt8](repeating: UInt8(ascii: "y"), count: 20_000)
+    let expression = try RegularExpression(Self.costly)
+    func error(_ deadline: ReadDeadline?, _ text: [UInt8]) -> Status? {
+      do {
+        try text.withUnsafeBytes { _ = try expression.isFound(in: $0, until: deadline) }
+        return nil
+      } catch {
+        return error as? Status
+      }
+    }
+    let cancellation = ReadCancellation()
+    cancellation.cancel()
+    #expect(error(.at(cancellation), text)?.code == .cancelled)
+    #expect(error(.soon, text)?.code == .cancelled)
+    // A long text is not begun on a thread with other work.
+    #expect(error(.soon, [UInt8](repeating: 0, count: 40_000))?.code == .cancelled)
+    #expect(error(.at(ReadCancellation()), Array("y".utf8)) == nil)
   }
 
   @Test func `many threads find the same`() async throws {

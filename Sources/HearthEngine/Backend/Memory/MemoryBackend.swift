@@ -562,7 +562,9 @@ extension Collection<StoredDocument> {
     query.query = try query.query.resolved(at: time).resolved { join in
       try join.values(of: MemoryAnswer(join.effectiveQuery).whole(self))
     }
-    return ReferenceQuery.groups(
-      query, try found.map { ReferenceQuery.Document(($0.path, try $0.body.map())) })
+    let documents = try found.map { ReferenceQuery.Document(($0.path, try $0.body.map())) }
+    let groups = ReferenceQuery.groups(query, documents)
+    try documents.checkTests()
+    return groups
   }
 }

@@ -298,6 +298,7 @@ struct MemoryAnswer {
       candidates.append(ReferenceQuery.Document((document.path, try document.body.map())))
     }
     let found = reference.results(among: candidates)
+    try candidates.checkTests()
     guard let nearest = query.nearest else { return found.compactMap { byPath[$0.path] } }
     var measured: [(document: StoredDocument, distance: Double)] = []
     for candidate in found {
@@ -333,6 +334,7 @@ struct MemoryAnswer {
       statistics.add(match)
       let candidate = ReferenceQuery.Document((document.path, try document.body.map()))
       if isMatch, !reference.results(among: [candidate]).isEmpty { found.append((document, match)) }
+      try [candidate].checkTests()
     }
     return (found, statistics)
   }
@@ -391,7 +393,9 @@ struct MemoryAnswer {
     for document in documents where query.scope.contains(document.path) {
       candidates.append(ReferenceQuery.Document((document.path, try document.body.map())))
     }
-    return reference.aggregate(aggregations, candidates)
+    let values = reference.aggregate(aggregations, candidates)
+    try candidates.checkTests()
+    return values
   }
 }
 

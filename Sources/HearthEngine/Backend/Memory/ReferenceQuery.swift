@@ -5,6 +5,8 @@ struct ReferenceQuery {
   final class Document {
     let path: ResourcePath
     let fields: MapValue
+    /// Why a regular expression was not searched to the end. The results are wrong then.
+    fileprivate(set) var failure: Status?
     private var known: [[String]: (value: Value, terms: [ReferenceOrder.Term])?] = [:]
 
     init(_ document: (path: ResourcePath, fields: MapValue)) {
@@ -81,11 +83,18 @@ struct ReferenceQuery {
     case .any(let members): return members.contains { holds($0, document) }
     case .comparison(let comparison):
       guard let found = document.find(comparison.field) else { return comparison.isNegated }
-      return holds(comparison, found.value) != comparison.isNegated
+      do throws(Status) {
+        return try holds(comparison, found.value) != comparison.isNegated
+      } catch {
+        document.failure = document.failure ?? error
+        return false
+      }
     }
   }
 
-  private func holds(_ comparison: StructuredQuery.Comparison, _ value: Value) -> Bool {
+  private func holds(
+    _ comparison: StructuredQuery.Comparison, _ value: Value
+  ) throws(Status) -> Bool {
     let operand = comparison.operand
     let isOrdinary = !operand.isReferenceNull && !operand.isReferenceNaN
     switch comparison.operator {
@@ -128,7 +137,9 @@ struct ReferenceQuery {
         case .string(let pattern)? = parts.first, case .string(let options)? = parts.last,
         let expression = try? RegularExpression(pattern, options: options)
       else { return false }
-      return Array(text.utf8).withUnsafeBytes(expression.isFound)
+      return try Array(text.utf8).withUnsafeBytes { bytes in
+        Result { () throws(Status) in try expression.isFound(in: bytes) }
+      }.get()
     case .withinRegion:
       guard case .geoPoint(let point) = value, let region = comparison.region else { return false }
       return region.contains(latitude: point.latitude, longitude: point.longitude)
@@ -456,5 +467,12 @@ extension Value {
     case .vector: "vector"
     case .map: "map"
     }
+  }
+}
+
+extension [ReferenceQuery.Document] {
+  /// Throws if a document could not be tested.
+  func checkTests() throws(Status) {
+    for document in self { if let failure = document.failure { throw failure } }
   }
 }
