@@ -57,25 +57,23 @@ extension ParsedWrite {
       // The data is a tree: no leaf is inside another.
       self.init(body: body, mask: reader.leaves.sorted(), transforms: reader.transforms)
     case .fields(let fields):
+      let given = SortedFields(reader.leaves + reader.transforms.map(\.field))
       var mask: [FieldSegments] = []
       for input in fields {
         let field = try ParsedWrite.field(
           input, otherwise: "All elements in mergeFields: must be NSStrings or FIRFieldPaths.")
-        let isPresent =
-          reader.leaves.contains { $0.hasPrefix(field) }
-          || reader.transforms.contains { $0.field.hasPrefix(field) }
-        guard isPresent else {
+        guard given.containsAny(atOrInside: field) else {
           throw .invalidArgument(
             "Field '\(field.canonicalText)' is specified in your field mask "
               + "but missing from your input data.")
         }
         mask.append(field)
       }
-      let covered = reader.transforms.filter { transform in
-        mask.contains { transform.field.hasPrefix($0) }
-      }
+      let named = SortedFields(ParsedWrite.withoutOverlaps(mask))
+      let covered = reader.transforms.filter { named.containsAny(atOrAround: $0.field) }
       // A transform needs the stored value: its field must not be deleted before.
-      let changed = mask.filter { field in !covered.contains { $0.field == field } }
+      let transformed = Set(covered.map(\.field))
+      let changed = mask.filter { !transformed.contains($0) }
       self.init(body: body, mask: ParsedWrite.withoutOverlaps(changed), transforms: covered)
     }
   }
@@ -136,6 +134,26 @@ extension ParsedWrite {
         default: false
         }
       }
+  }
+
+  /// Fields that are found by a search in their order, in which a field precedes those inside it
+  /// and nothing else is between them.
+  private struct SortedFields {
+    private let fields: [FieldSegments]
+
+    init(_ fields: [FieldSegments]) { self.fields = fields.sorted() }
+
+    /// Whether one is `field` or is inside it.
+    func containsAny(atOrInside field: FieldSegments) -> Bool {
+      let index = fields.partitioningIndex { $0 >= field }
+      return index < fields.count && fields[index].hasPrefix(field)
+    }
+
+    /// Whether `field` is one of them or is inside one. None may be inside another.
+    func containsAny(atOrAround field: FieldSegments) -> Bool {
+      let index = fields.partitioningIndex { $0 > field }
+      return index > 0 && field.hasPrefix(fields[index - 1])
+    }
   }
 
   /// Sorted, without fields inside others: a field precedes those inside it.

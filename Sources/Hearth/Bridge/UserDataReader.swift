@@ -260,12 +260,12 @@ extension UserDataReader {
       try note(transform)
     }
     path = []
-    try readEncoded(document, around: sentinels.map(\.field), depth: 0)
+    try readEncoded(document, around: sentinels.map(\.field).sorted()[...], depth: 0)
   }
 
-  /// - Parameter sentinels: those at or below `path`.
+  /// - Parameter sentinels: those at or below `path`, sorted.
   private mutating func readEncoded(
-    _ map: MapValue, around sentinels: [FieldSegments], depth: Int
+    _ map: MapValue, around sentinels: ArraySlice<FieldSegments>, depth: Int
   ) throws(Status) {
     try checkDepth(depth)
     // A map that had only sentinels is not a leaf.
@@ -279,13 +279,15 @@ extension UserDataReader {
   }
 
   private mutating func readEncoded(
-    _ value: Value, around sentinels: [FieldSegments], depth: Int, isElement: Bool
+    _ value: Value, around sentinels: ArraySlice<FieldSegments>, depth: Int, isElement: Bool
   ) throws(Status) {
     switch value {
     case .map(let map):
       let here = FieldSegments(path)
-      let below = sentinels.isEmpty ? [] : sentinels.filter { $0.hasPrefix(here) }
-      try readEncoded(map, around: below, depth: depth + 1)
+      // A field precedes those inside it, and nothing else is between them.
+      let inner = sentinels[sentinels.partitioningIndex { $0 >= here }...]
+      let end = inner.partitioningIndex { !$0.hasPrefix(here) }
+      try readEncoded(map, around: inner[..<end], depth: depth + 1)
     case .array(let elements):
       try checkArray(isElement: isElement)
       try checkDepth(depth + 1)

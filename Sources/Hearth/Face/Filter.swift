@@ -319,6 +319,10 @@ extension Filter {
   /// references and look-around are refused with `invalidArgument`. `\\d`, `\\w`, `\\s` and `\\b` are
   /// ASCII. An index on the field serves a pattern that begins with `^` and literal characters.
   ///
+  /// A pattern with long repetitions, such as `(y{1,300}y{1,300})z`, may take thousands of steps for
+  /// each character. A text that needs more than 16,777,216 of them is an error, `invalidArgument`, of
+  /// the query, the closure or the listener that tests it: such a document is never just not found.
+  ///
   /// - Parameters:
   ///   - field: The field, with dots into maps.
   ///   - pattern: The regular expression. It may match anywhere in the string.
@@ -421,9 +425,9 @@ extension Filter {
   /// the orders that it names, may have any number of inequalities, and finds the documents with the tag
   /// that have no number of pages.
   ///
-  /// Firestore's limits of 30 alternatives, of 10 and 30 values in a list, and of one `arrayContains`
-  /// do not apply to these conditions. Beyond 30 alternatives an index serves only what all of them
-  /// have in common.
+  /// Firestore's limits of 30 alternatives, of 10 and 30 values in a list, of one `arrayContains`, and
+  /// of 100 filters do not apply to these conditions: a query takes time in proportion to their number.
+  /// Beyond 30 alternatives an index serves only what all of them have in common.
   public class func unordered(_ filter: Filter) -> Filter { Filter(unordered: filter) }
 }
 

@@ -232,6 +232,16 @@ public struct GroupedAggregateQuery: Sendable {
       if let firestore { try query.checked(in: firestore) } else { try query.checked() }
     var keys: [FieldSegments] = []
     for field in fields { keys.append(try field.get()) }
+    let positions = Dictionary(
+      zip(keys, keys.indices), uniquingKeysWith: { first, _ in first })
+    let aggregatePositions = Dictionary(
+      zip(aggregates, aggregates.indices), uniquingKeysWith: { first, _ in first })
+    func position(of aggregate: AggregateField) throws(Status) -> FieldSegments {
+      guard let index = aggregatePositions[aggregate] else {
+        throw .invalidArgument("'\(aggregate.call)' was not requested in the aggregation query")
+      }
+      return GroupedQuery.field(ofAggregation: index)
+    }
     var aggregations: [Aggregation] = []
     for aggregate in aggregates { aggregations.append(Aggregation(try aggregate.kind.get())) }
     var grouped = GroupedQuery(results, by: keys, aggregations)
@@ -241,15 +251,15 @@ public struct GroupedAggregateQuery: Sendable {
       grouped.having.append(
         .comparison(
           StructuredQuery.Comparison(
-            field: try output(aggregate), operator: `operator`, operand: operand)))
+            field: try position(of: aggregate), operator: `operator`, operand: operand)))
     }
     for (output, isDescending) in orders {
       let field: FieldSegments
       switch output {
-      case .aggregate(let aggregate): field = try self.output(aggregate)
+      case .aggregate(let aggregate): field = try position(of: aggregate)
       case .field(let name):
         let name = try name.get()
-        guard let index = keys.firstIndex(of: name) else {
+        guard let index = positions[name] else {
           throw .invalidArgument("The query does not group by \(name.canonicalText).")
         }
         field = GroupedQuery.field(ofKey: index)
@@ -258,13 +268,6 @@ public struct GroupedAggregateQuery: Sendable {
     }
     try grouped.checkOnlyGroups()
     return grouped
-  }
-
-  private func output(_ aggregate: AggregateField) throws(Status) -> FieldSegments {
-    guard let index = index(of: aggregate) else {
-      throw .invalidArgument("'\(aggregate.call)' was not requested in the aggregation query")
-    }
-    return GroupedQuery.field(ofAggregation: index)
   }
 }
 

@@ -113,8 +113,9 @@ public struct DocumentInclusion: Sendable {
     _ inclusions: [DocumentInclusion], in firestore: Firestore
   ) throws(Status) -> [Inclusion] {
     var resolved: [Inclusion] = []
-    for (index, inclusion) in inclusions.enumerated() {
-      guard !inclusions[..<index].contains(where: { $0.name == inclusion.name }) else {
+    var names: Set<String> = []
+    for inclusion in inclusions {
+      guard names.insert(inclusion.name).inserted else {
         throw .invalidArgument("Two inclusions have the name '\(inclusion.name)'.")
       }
       resolved.append(try inclusion.resolved(in: firestore))

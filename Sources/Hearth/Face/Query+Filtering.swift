@@ -310,8 +310,12 @@ extension StructuredQuery.Comparison.Operator {
 extension StructuredQuery {
   /// Throws for combinations of operators that a client refuses.
   fileprivate func refuseConflicts(with filter: StructuredQuery.Filter) throws(Status) {
-    var there = comparisons.filter { !$0.isNegated && !$0.isUnordered }.map(
-      \.operator.clientOperator)
+    // Each operator once, in the order of the filters: there may be many filters.
+    var there: [StructuredQuery.Comparison.Operator] = []
+    for comparison in comparisons where !comparison.isNegated && !comparison.isUnordered {
+      let one = comparison.operator.clientOperator
+      if !there.contains(one) { there.append(one) }
+    }
     try filter.forEachComparison { comparison throws(Status) in
       if comparison.isNegated || comparison.isUnordered { return }
       let new = comparison.operator.clientOperator
@@ -323,7 +327,7 @@ extension StructuredQuery {
             : "Invalid Query. You cannot use '\(new.clientName)' filters with "
               + "'\(other.clientName)' filters.")
       }
-      there.append(new)
+      if !there.contains(new) { there.append(new) }
     }
   }
 }

@@ -91,7 +91,7 @@ package enum DocumentSink {
     switch self {
     case .stream(let position): position.note(database: database)
     case .tree(let encoder):
-      if !encoder.run.databases.contains(database) { encoder.run.databases.append(database) }
+      DatabaseIdentity.note(database, in: &encoder.run.databases)
     }
   }
 }

@@ -502,6 +502,6 @@ package struct EncodingPosition: BitwiseCopyable {
   }
 
   func note(database: DatabaseIdentity) {
-    if !state.pointee.databases.contains(database) { state.pointee.databases.append(database) }
+    DatabaseIdentity.note(database, in: &state.pointee.databases)
   }
 }

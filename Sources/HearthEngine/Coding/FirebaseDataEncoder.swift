@@ -153,7 +153,7 @@ package struct EncodedDocument {
   package var body: DocumentBody
   /// The sentinels, including `.delete`, with their fields. In encoding order.
   package var transforms: [(field: FieldSegments, transform: FieldTransform)] = []
-  /// The databases that the value's references belong to.
+  /// The databases that the value's references belong to: the first two.
   package var databases: [DatabaseIdentity] = []
   /// Why the value cannot be stored, although it could be encoded; nil if it can.
   package var validationError: Status?

@@ -151,6 +151,7 @@ extension IndexConfiguration {
       throw .invalidArgument("\(entry.location): there is another rule for this field: \(other).")
     }
     add(definition)
+    guard indexes.count <= Limits.indexes else { throw .tooManyIndexes }
   }
 
   var json: String { text(isPretty: true) }

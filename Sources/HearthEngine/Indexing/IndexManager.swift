@@ -167,6 +167,8 @@ final class IndexManager: Sendable {
   /// `invalidArgument` for an invalid definition and for two rules for the same references, and
   /// `resourceExhausted` for more than `Limits.indexes` indexes.
   package func declare(_ definitions: [IndexDefinition]) throws {
+    // First: it takes time to add each, while others wait to write.
+    try Self.check(count: Set(definitions).count)
     try IndexDefinition.check(definitions)
     try change { configuration in
       for definition in definitions { configuration.add(definition) }
@@ -189,7 +191,9 @@ final class IndexManager: Sendable {
   /// Replaces the configuration. Declared indexes that the new one does not name are dropped;
   /// learned indexes stay.
   package func configure(_ configuration: IndexConfiguration) throws {
-    try IndexDefinition.check(configuration.definitions)
+    let definitions = configuration.definitions
+    try Self.check(count: definitions.count)
+    try IndexDefinition.check(definitions)
     try change { $0 = configuration }
   }
 
@@ -201,6 +205,10 @@ final class IndexManager: Sendable {
       if own == IndexConfiguration() { own = configuration }
       for definition in configuration.definitions { own.add(definition) }
     }
+  }
+
+  private static func check(count: Int) throws(Status) {
+    guard count <= Limits.indexes else { throw .tooManyIndexes }
   }
 
   /// Changes the configuration and the catalogue in one commit.
@@ -217,10 +225,7 @@ final class IndexManager: Sendable {
       let plan = CataloguePlan(
         try snapshot.readIndexes(), declared: declared,
         dropped: dropped.union(old.definitions.map(\.stored)).subtracting(declared))
-      guard plan.count <= Limits.indexes else {
-        throw Status(
-          .resourceExhausted, "A database has at most \(Limits.indexes) indexes.")
-      }
+      try Self.check(count: plan.count)
       if configuration != old { try configuration.put(&transaction, in: store) }
       for var index in plan.changed {
         // An index of nothing is complete: what is declared first holds from the first write on.
@@ -439,6 +444,12 @@ final class IndexManager: Sendable {
       logger.error("Indexes could not be built.", metadata: ["error": "\(failure)"])
     }
     schedule(after: .seconds(Self.pauseSeconds(afterFailures: failures)))
+  }
+}
+
+extension Status {
+  static var tooManyIndexes: Status {
+    Status(.resourceExhausted, "A database has at most \(Limits.indexes) indexes.")
   }
 }
 

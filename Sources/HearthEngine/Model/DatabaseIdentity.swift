@@ -13,4 +13,10 @@ package struct DatabaseIdentity: Hashable, Sendable {
 
   /// A database without a project, identified by its absolute path.
   package init(file path: String) { text = BytewiseString(path) }
+
+  /// Adds the database of a reference to those of the references before it. Two suffice, however
+  /// many follow: one of them is not the document's own, and the document is refused.
+  static func note(_ database: DatabaseIdentity, in databases: inout [DatabaseIdentity]) {
+    if databases.count < 2, !databases.contains(database) { databases.append(database) }
+  }
 }

@@ -307,15 +307,22 @@ extension ListenerRegistry {
   func forget(_ listener: Listener, in view: MaterializedQuery) {
     guard let index = view.listeners.firstIndex(where: { $0 === listener }) else { return }
     view.listeners.remove(at: index)
+    keepCounts(of: listener)
+  }
+
+  private func keepCounts(of listener: Listener) {
     let counts = listener.counts
     state.counts.ended.delivered += counts.delivered
     state.counts.ended.skipped += counts.skipped
   }
 
   func end(_ view: MaterializedQuery, with status: Status?) {
-    for listener in view.listeners {
+    // Not one after another out of the list: there may be a hundred thousand.
+    let listeners = view.listeners
+    view.listeners = []
+    for listener in listeners {
       end(listener, of: view.target, with: status)
-      forget(listener, in: view)
+      keepCounts(of: listener)
     }
     drop(view)
   }

@@ -15,13 +15,13 @@ final class BranchPlanner {
   /// The conjunction is the whole condition.
   private let isWholeCondition: Bool
   /// The allowed values of each compared field.
-  private var values: [FieldSegments: KeyRanges] = [:]
+  private let values: [FieldSegments: KeyRanges]
   /// For each array field, sets of elements. The array must have an element of every set.
   private var elements: [FieldSegments: [KeyRanges]] = [:]
   /// The cells of each compared point.
-  private var cells: [FieldSegments: KeyRanges] = [:]
+  private let cells: [FieldSegments: KeyRanges]
   /// The allowed names, as encoded in entries.
-  private var names = KeyRanges.everything
+  private let names: KeyRanges
   private let namePositions: NamePosition
   /// Without the name.
   private let orders: [StructuredQuery.Order]
@@ -48,6 +48,8 @@ final class BranchPlanner {
     namePositions = NamePosition(scope: query.scope)
     orders = query.orders.filter { !$0.field.isDocumentID }
     isNameDescending = query.orders.last?.isDescending ?? false
+    var names: [KeyRanges] = []
+    var (values, cells): ([FieldSegments: [KeyRanges]], [FieldSegments: [KeyRanges]]) = ([:], [:])
     // A document that passes a negated comparison need not have the field.
     for comparison in conjunction where !comparison.isNegated {
       if comparison.operator == .arrayContainsAll, case .array(let wanted) = comparison.operand {
@@ -57,18 +59,19 @@ final class BranchPlanner {
         }
         elements[comparison.field, default: []] += each.compactMap(KeyRanges.init(elementsOf:))
       } else if comparison.field.isDocumentID {
-        names = names.intersection(namePositions.ranges(comparison))
+        names.append(namePositions.ranges(comparison))
       } else if let elements = KeyRanges(elementsOf: comparison) {
         self.elements[comparison.field, default: []].append(elements)
       } else {
         if let region = comparison.region {
-          let ranges = KeyRanges(cellsOf: region)
-          cells[comparison.field] = cells[comparison.field]?.intersection(ranges) ?? ranges
+          cells[comparison.field, default: []].append(KeyRanges(cellsOf: region))
         }
-        let ranges = KeyRanges(comparison)
-        values[comparison.field] = values[comparison.field]?.intersection(ranges) ?? ranges
+        values[comparison.field, default: []].append(KeyRanges(comparison))
       }
     }
+    self.names = .intersection(of: names)
+    self.values = values.mapValues(KeyRanges.intersection(of:))
+    self.cells = cells.mapValues(KeyRanges.intersection(of:))
     var all = Set(required)
     for order in orders { all.insert(order.field) }
     all.formUnion(values.keys)

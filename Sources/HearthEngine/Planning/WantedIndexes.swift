@@ -29,7 +29,7 @@ extension EffectiveQuery {
         $0.field.isDocumentID && !$0.isNegated && [.equal, .in, .inSet].contains($0.operator)
       }
       let components = cells(conjunction) ?? components(conjunction, fields)
-      guard !picksNames, !components.isEmpty else { continue }
+      guard !picksNames, (1...Limits.fieldsPerIndex).contains(components.count) else { continue }
       let index = IndexDefinition(
         collectionID, scope: indexScope, components,
         isNameDescending: orders.last?.isDescending ?? false)
@@ -68,13 +68,16 @@ extension EffectiveQuery {
         constant.append(comparison.field)
       case .arrayContains, .arrayContainsAny, .arrayContainsAll:
         // An index has at most one array component.
-        guard !components.contains(where: { $0.kind == .contains }) else { continue }
+        guard components.isEmpty else { continue }
         components.append(IndexDefinition.Component(field: comparison.field, kind: .contains))
       default: break
       }
     }
     func add(_ field: FieldSegments, isDescending: Bool = false) {
-      guard !components.contains(where: { $0.field == field }) else { return }
+      // Beyond the limit there is no such index, however many fields follow.
+      guard components.count <= Limits.fieldsPerIndex,
+        !components.contains(where: { $0.field == field })
+      else { return }
       components.append(
         IndexDefinition.Component(field: field, kind: isDescending ? .descending : .ascending))
     }

@@ -17,14 +17,25 @@ struct Conjunctions {
   private static func members(ofAll filters: [StructuredQuery.Filter]) -> [[StructuredQuery
     .Comparison]]?
   {
-    var result: [[StructuredQuery.Comparison]] = [[]]
+    var result = [Conjunction()]
     for filter in filters {
       guard let next = members(of: filter), result.count * next.count <= Limits.disjunctions else {
         return nil
       }
-      result = result.flatMap { left in next.map { left + $0.filter { !left.contains($0) } } }
+      if next.count == 1 {
+        // In place: a long conjunction is not copied for each of its members.
+        for index in result.indices { result[index].append(next[0]) }
+        continue
+      }
+      result = result.flatMap { left in
+        next.map { right in
+          var both = left
+          both.append(right)
+          return both
+        }
+      }
     }
-    return result
+    return result.map(\.comparisons)
   }
 
   private static func members(of filter: StructuredQuery.Filter) -> [[StructuredQuery.Comparison]]?
@@ -36,9 +47,32 @@ struct Conjunctions {
       var result: [[StructuredQuery.Comparison]] = []
       for filter in filters {
         guard let next = members(of: filter) else { return nil }
-        for conjunction in next where !result.contains(conjunction) { result.append(conjunction) }
+        for conjunction in next where !result.contains(conjunction) {
+          // More are not planned, however many follow.
+          if result.count == Limits.disjunctions { return nil }
+          result.append(conjunction)
+        }
       }
-      return result.count <= Limits.disjunctions ? result : nil
+      return result
+    }
+  }
+
+  /// Distinct comparisons, in the order in which they were added.
+  private struct Conjunction {
+    private(set) var comparisons: [StructuredQuery.Comparison] = []
+    /// All comparisons, if they are many: comparing with a few takes less time than hashing.
+    private var known: Set<StructuredQuery.Comparison> = []
+
+    mutating func append(_ more: [StructuredQuery.Comparison]) {
+      for comparison in more {
+        if known.isEmpty {
+          if comparisons.contains(comparison) { continue }
+        } else if !known.insert(comparison).inserted {
+          continue
+        }
+        comparisons.append(comparison)
+        if comparisons.count == 16 { known = Set(comparisons) }
+      }
     }
   }
 }

@@ -29,10 +29,9 @@ package struct GroupedQuery: Hashable, Sendable {
 
   /// The group's values by the names in conditions and orders.
   func fields(of group: QueryGroup) -> MapValue {
-    var fields = MapValue()
-    for (index, key) in group.keys.enumerated() { fields["k\(index)"] = key }
-    for (index, value) in group.values.enumerated() { fields["a\(index)"] = value }
-    return fields
+    let keys = group.keys.enumerated().map { MapValue.Field(name: "k\($0)", value: $1) }
+    let values = group.values.enumerated().map { MapValue.Field(name: "a\($0)", value: $1) }
+    return MapValue(distinct: keys + values)
   }
 
   /// Throws `invalidArgument` for groups that no database answers. The query must have been checked.

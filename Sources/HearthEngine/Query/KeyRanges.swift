@@ -152,6 +152,18 @@ struct KeyRanges: Hashable, Sendable {
     return KeyRanges(result, arePoints: arePoints || other.arePoints)
   }
 
+  /// The values in all of these. Intersects pairs, then pairs of those: one after another, each
+  /// intersection would read all ranges of those before it.
+  static func intersection(of all: [KeyRanges]) -> KeyRanges {
+    var rest = all
+    while rest.count > 1 {
+      rest = stride(from: 0, to: rest.count, by: 2).map { index in
+        index + 1 < rest.count ? rest[index].intersection(rest[index + 1]) : rest[index]
+      }
+    }
+    return rest.first ?? .everything
+  }
+
   /// The ranges in the inverted encoding of a descending component.
   var inverted: KeyRanges {
     // A point stays a prefix range: its `lower` is used as the key of the value.

@@ -69,12 +69,13 @@ extension [StructuredQuery.Filter] {
   /// Distinct, from left to right.
   var relativeTimes: [StructuredQuery.Comparison] {
     var found: [StructuredQuery.Comparison] = []
+    var known: Set<StructuredQuery.Comparison> = []
     for filter in self {
       filter.forEachComparison { comparison in
         var plain = comparison
         plain.isNegated = false
         plain.operator = .afterNow
-        if comparison.operator.isRelative, !found.contains(plain) { found.append(plain) }
+        if comparison.operator.isRelative, known.insert(plain).inserted { found.append(plain) }
       }
     }
     return found

@@ -1,22 +1,14 @@
 extension RegularExpression {
-  /// A search for bytes in linear time (Knuth, Morris and Pratt).
+  /// A search for bytes in linear time, which skips to the first byte.
   struct LiteralSearch: Sendable {
     private let literal: [UInt8]
-    /// For each prefix, the length of its longest proper suffix that is also a prefix.
     private let borders: [Int]
 
     /// - Parameter literal: Not empty.
     init(_ literal: String) {
-      let bytes = Array(literal.utf8)
-      var borders = [Int](repeating: 0, count: bytes.count)
-      var length = 0
-      for index in bytes.indices.dropFirst() {
-        while length > 0, bytes[index] != bytes[length] { length = borders[length - 1] }
-        if bytes[index] == bytes[length] { length += 1 }
-        borders[index] = length
-      }
-      self.literal = bytes
-      self.borders = borders
+      let search = SequenceSearch(Array(literal.utf8))
+      self.literal = search.wanted
+      borders = search.borders
     }
 
     func isFound(in text: UnsafeRawBufferPointer) -> Bool {

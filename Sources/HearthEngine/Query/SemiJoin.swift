@@ -233,9 +233,10 @@ extension [StructuredQuery.Filter] {
   /// Distinct, from left to right.
   var semiJoins: [SemiJoin] {
     var joins: [SemiJoin] = []
+    var known: Set<SemiJoin> = []
     for filter in self {
       filter.forEachComparison { comparison in
-        if let join = comparison.openJoin, !joins.contains(join) { joins.append(join) }
+        if let join = comparison.openJoin, known.insert(join).inserted { joins.append(join) }
       }
     }
     return joins

@@ -16,8 +16,10 @@ extension StructuredQuery {
     guard offset >= 0 else { throw .invalidArgument("offset is negative") }
     for field in projection { try StructuredQuery.check(field: field) }
     let comparisons = comparisons
-    guard comparisons.count <= StructuredQuery.mostComparisons else {
-      throw tooManyComponents(filters: comparisons.count)
+    // First: each comparison takes time to check.
+    let limitedCount = comparisons.count { !$0.isUnordered }
+    guard limitedCount <= StructuredQuery.mostComparisons else {
+      throw tooManyComponents(filters: limitedCount)
     }
     for filter in filters { try StructuredQuery.checkMembers(of: filter) }
     for comparison in comparisons {
@@ -235,7 +237,8 @@ extension StructuredQuery {
 
   // MARK: The total count
 
-  /// No normal form within the limits has more comparisons than this.
+  /// No normal form within the limits has more comparisons than this. Only those that the limits
+  /// apply to count here and below: unordered ones do not.
   private static let mostComparisons = Limits.disjunctions * Limits.filtersAndOrders
 
   private var filterCount: Int { filters.reduce(0) { $0 + $1.longestConjunction } }
@@ -266,10 +269,11 @@ extension StructuredQuery.Filter {
     }
   }
 
-  /// The number of comparisons in the longest conjunction of the normal form.
+  /// The number of comparisons in the longest conjunction of the normal form, without those that
+  /// are unordered: Firestore's limits do not apply to them.
   fileprivate var longestConjunction: Int {
     switch self {
-    case .comparison: 1
+    case .comparison(let comparison): comparison.isUnordered ? 0 : 1
     case .all(let members): members.reduce(0) { $0 + $1.longestConjunction }
     case .any(let members): members.reduce(0) { max($0, $1.longestConjunction) }
     }

@@ -39,7 +39,10 @@ package struct TextSearch: Hashable, Sendable {
     let tokenizer = WordTokenizer(fields.language)
     var terms: [Term] = []
     var phrases: [[[UInt8]]] = []
-    func add(_ term: Term) { if !terms.contains(term) { terms.append(term) } }
+    // Beyond the limit the search is refused.
+    func add(_ term: Term) {
+      if terms.count <= Self.termLimit, !terms.contains(term) { terms.append(term) }
+    }
     for (index, part) in text.split(separator: "\"", omittingEmptySubsequences: false).enumerated()
     {
       if index % 2 == 1 {
@@ -136,8 +139,8 @@ final class TextMatcher {
   /// Few: a comparison with each costs less than a hash of the word.
   private let terms: [(bytes: [UInt8], term: Int)]
   private let prefixes: [(bytes: [UInt8], term: Int)]
-  /// By term: the words of phrases.
-  private let phrases: [[Int]]
+  /// The terms of the words of phrases.
+  private let phrases: [SequenceSearch<Int>]
 
   init(_ search: TextSearch) {
     self.search = search
@@ -146,9 +149,10 @@ final class TextMatcher {
     terms = all.filter { !search.terms[$0.term].isPrefix }
     prefixes = all.filter { search.terms[$0.term].isPrefix && !$0.bytes.isEmpty }
     phrases = search.phrases.map { phrase in
-      phrase.compactMap { word in
-        search.terms.firstIndex { !$0.isPrefix && $0.bytes == word }
-      }
+      SequenceSearch(
+        phrase.compactMap { word in
+          search.terms.firstIndex { !$0.isPrefix && $0.bytes == word }
+        })
     }
   }
 
@@ -183,7 +187,7 @@ final class TextMatcher {
         if !phrases.isEmpty { words.append(term ?? -1) }
       }
       for (index, phrase) in phrases.enumerated() where !found[index] {
-        found[index] = words.indices.contains { words[$0...].starts(with: phrase) }
+        found[index] = phrase.isFound(in: words)
       }
     }
     match.length = min(match.length, WordPosting.lengthLimit)

@@ -189,8 +189,9 @@ final class Acknowledgements: Sendable {
   func withdraw(_ acknowledgements: [Acknowledgement]) {
     guard !acknowledgements.isEmpty else { return }
     for acknowledgement in acknowledgements { acknowledgement.withdraw() }
+    let withdrawn = Set(acknowledgements.map { ObjectIdentifier($0) })
     expected.withLock { expected in
-      expected.removeAll { one in acknowledgements.contains { $0 === one } }
+      expected.removeAll { withdrawn.contains(ObjectIdentifier($0)) }
     }
   }
 

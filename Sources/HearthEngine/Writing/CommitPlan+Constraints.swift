@@ -80,7 +80,8 @@ extension CommitPlan {
       let document = documents[staged.document]
       let path = document.name.path
       guard UTF8Order.areEqual(index.definition.collectionID, path.parent.id) else { continue }
-      let before = try document.version.map { try values(of: $0.body, at: path, in: index) } ?? []
+      let before = Set(
+        try document.version.map { try values(of: $0.body, at: path, in: index) } ?? [])
       for key in try values(of: staged.body, at: path, in: index) where !before.contains(key) {
         let collection = index.isGroup ? nil : path.parent
         try forEachDocument(with: key, in: index, of: collection, request) { other in

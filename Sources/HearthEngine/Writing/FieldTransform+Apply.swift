@@ -18,16 +18,32 @@ extension FieldTransform {
       return (greatest, greatest)
     case .arrayUnion(let elements):
       var array = Self.elements(of: old)
-      for element in elements where !array.contains(where: { Value.compare($0, element) == 0 }) {
+      if elements.count <= Self.fewElements {
+        for element in elements where !Self.contains(array, element) { array.append(element) }
+        return (.array(array), .null)
+      }
+      var present = Set(array.lazy.map(\.componentKey))
+      for element in elements where present.insert(element.componentKey).inserted {
         array.append(element)
       }
       return (.array(array), .null)
     case .arrayRemove(let elements):
-      let array = Self.elements(of: old).filter { kept in
-        !elements.contains { Value.compare($0, kept) == 0 }
+      let array = Self.elements(of: old)
+      if elements.count <= Self.fewElements {
+        return (.array(array.filter { !Self.contains(elements, $0) }), .null)
       }
-      return (.array(array), .null)
+      let removed = Set(elements.lazy.map(\.componentKey))
+      return (.array(array.filter { !removed.contains($0.componentKey) }), .null)
     }
+  }
+
+  /// Comparing every element of an array with a few takes less time than making keys of them. With
+  /// more, keys are looked up, which are equal if the values are: this runs on the writer's thread,
+  /// where comparing would take the product of both lengths.
+  private static let fewElements = 8
+
+  private static func contains(_ array: [Value], _ element: Value) -> Bool {
+    array.contains { Value.compare($0, element) == 0 }
   }
 
   private static func elements(of value: Value?) -> [Value] {
@@ -81,6 +97,8 @@ extension MapValue {
     var inner = MapValue()
     if case .map(let existing)? = self[first] {
       inner = existing
+      // Leaves one reference to the map, so that it is changed in place.
+      self[first] = .null
     } else if value == nil {
       return
     }

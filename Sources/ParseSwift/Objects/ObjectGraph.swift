@@ -188,9 +188,12 @@ struct ObjectGraph {
     case (let one as [Any], let other as [Any]):
       one.count == other.count && zip(one, other).allSatisfy { areEqual($0, $1) }
     case (let one as [String: Any], let other as [String: Any]):
+      // The dictionary finds a canonically equivalent name, too.
       one.count == other.count
         && one.allSatisfy { name, value in
-          other.contains { $0.key.utf8.elementsEqual(name.utf8) && areEqual($0.value, value) }
+          guard let index = other.index(forKey: name) else { return false }
+          return other[index].key.utf8.elementsEqual(name.utf8)
+            && areEqual(other[index].value, value)
         }
     case (let one as NSNumber, let other as NSNumber):
       String(cString: one.objCType) == String(cString: other.objCType) && one.isEqual(to: other)
@@ -203,19 +206,30 @@ struct ObjectGraph {
   private static func haveEqualElements(_ one: Any?, _ other: Any?) -> Bool {
     guard let one = one as? [Any], let other = other as? [Any] else { return areEqual(one, other) }
     if one.count != other.count { return false }
-    // Only values that are equal as `AnyHashable` may be equal. Maps and arrays are under nil.
-    func key(_ element: Any) -> AnyHashable? {
-      element is [Any] || element is [String: Any] ? nil : element as? AnyHashable
-    }
-    var left = Dictionary(grouping: other, by: key)
+    var left = Dictionary(grouping: other, by: hash)
     return one.allSatisfy { element in
-      let key = key(element)
-      guard let index = left[key]?.firstIndex(where: { areEqual(element, $0) }) else {
+      let hash = hash(element)
+      guard let index = left[hash]?.firstIndex(where: { areEqual(element, $0) }) else {
         return false
       }
-      left[key]?.remove(at: index)
+      left[hash]?.remove(at: index)
       return true
     }
+  }
+
+  /// The same for values that `areEqual`.
+  private static func hash(_ value: Any) -> Int {
+    var hasher = Hasher()
+    switch value {
+    case let text as String: for byte in text.utf8 { hasher.combine(byte) }
+    case let elements as [Any]: for element in elements { hasher.combine(hash(element)) }
+    case let map as [String: Any]:
+      // In any order.
+      hasher.combine(map.reduce(0) { $0 ^ hash([$1.key, $1.value] as [Any]) })
+    case let number as NSNumber: hasher.combine(number.doubleValue)
+    default: hasher.combine(value as? AnyHashable)
+    }
+    return hasher.finalize()
   }
 
   /// The object's own fields, as they are stored. Adds its children.

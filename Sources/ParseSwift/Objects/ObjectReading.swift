@@ -9,7 +9,7 @@ enum ObjectReading {
   fileprivate final class Session: @unchecked Sendable {
     /// The document that is read, with those that it includes, and the names of its inclusions. Several
     /// of one document that is included by several keys.
-    var current: [(document: IncludingDocument, inclusions: [IncludePath])] = []
+    var current = Level([])
     /// Objects that are known already, by path.
     let known: [String: any ParseObject]
     /// Who reads, if that is checked.
@@ -40,7 +40,7 @@ enum ObjectReading {
     let session = Session([:], context.identity)
     return try $session.withValue(session) {
       try documents.map { document in
-        session.current = [(document, inclusions)]
+        session.current = Level([(document, inclusions)])
         return try session.read(document.document, type)
       }
     }
@@ -88,13 +88,13 @@ enum ObjectReading {
     guard reference.parent.collectionID == T.className else { return nil }
     guard let session else { return T(objectId: reference.documentID) }
     if !session.known.isEmpty, let known = session.known[reference.path] as? T { return known }
-    let included = session.included(reference)
+    let included = session.current.included(reference)
     guard let document = included.first?.document.document else {
       return T(objectId: reference.documentID)
     }
     let outer = session.current
     defer { session.current = outer }
-    session.current = included
+    session.current = Level(included)
     do {
       let object = try object(document, type, session.decoder)
       if let identity = session.identity, !ParseACL.allows(.read, object.ACL, to: identity) {
@@ -108,22 +108,34 @@ enum ObjectReading {
   }
 }
 
-extension ObjectReading.Session {
-  /// The document of a reference, once for each key that includes it.
-  fileprivate func included(
-    _ reference: DocumentReference
-  ) -> [(document: IncludingDocument, inclusions: [IncludePath])] {
-    var found: [(document: IncludingDocument, inclusions: [IncludePath])] = []
-    for (outer, inclusions) in current {
-      for inclusion in inclusions {
-        if let document = outer.included(inclusion.key).first(where: {
-          $0.document.reference == reference
-        }) {
-          found.append((document, inclusion.inner))
+extension ObjectReading {
+  /// The documents that are read, with those that they include, which are found by their references:
+  /// an array may have thousands.
+  fileprivate final class Level {
+    typealias Documents = [(document: IncludingDocument, inclusions: [IncludePath])]
+
+    private let documents: Documents
+    private lazy var byReference = found()
+
+    init(_ documents: Documents) { self.documents = documents }
+
+    /// The document of a reference, once for each key that includes it.
+    func included(_ reference: DocumentReference) -> Documents { byReference[reference] ?? [] }
+
+    private func found() -> [DocumentReference: Documents] {
+      var found: [DocumentReference: Documents] = [:]
+      for (outer, inclusions) in documents {
+        for inclusion in inclusions {
+          var known: Set<DocumentReference> = []
+          for document in outer.included(inclusion.key) {
+            let reference = document.document.reference
+            guard known.insert(reference).inserted else { continue }
+            found[reference, default: []].append((document, inclusion.inner))
+          }
         }
       }
+      return found
     }
-    return found
   }
 }
 
@@ -134,16 +146,19 @@ struct IncludePath: Hashable, Sendable {
 
   /// From keys whose dots lead into included objects: `author`, `author.publisher`.
   static func tree(_ keys: [String]) -> [IncludePath] {
-    var tree: [IncludePath] = []
-    for key in keys { add(key.split(separator: ".").map(String.init)[...], to: &tree) }
-    return tree
+    // A path with more names is refused: inclusions are not nested so deep.
+    tree(keys.map { $0.split(separator: ".", maxSplits: 16).map(String.init)[...] })
   }
 
-  private static func add(_ names: ArraySlice<String>, to tree: inout [IncludePath]) {
-    guard let first = names.first else { return }
-    let index = tree.firstIndex { $0.key == first } ?? tree.count
-    if index == tree.count { tree.append(IncludePath(key: first)) }
-    add(names.dropFirst(), to: &tree[index].inner)
+  private static func tree(_ paths: [ArraySlice<String>]) -> [IncludePath] {
+    var order: [String] = []
+    var below: [String: [ArraySlice<String>]] = [:]
+    for path in paths {
+      guard let first = path.first else { continue }
+      if below[first] == nil { order.append(first) }
+      below[first, default: []].append(path.dropFirst())
+    }
+    return order.map { IncludePath(key: $0, inner: tree(below[$0] ?? [])) }
   }
 
   var inclusion: DocumentInclusion { .reference(key, including: inner.map(\.inclusion)) }

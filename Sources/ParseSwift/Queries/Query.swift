@@ -146,14 +146,16 @@ public struct Query<T: ParseObject>: Sendable {
     let name = try ObjectGraph.collection(T.self)
     var query: Hearth.Query = context.firestore.collection(name)
     let searches = constraints.compactMap(\.search)
+    var filters: [Filter] = []
     for constraint in constraints where constraint.search == nil || searches.count > 1 {
-      query = query.whereFilter(.unordered(try constraint.filter(context)))
+      filters.append(try constraint.filter(context))
     }
-    if let access = context.access { query = query.whereFilter(.unordered(access)) }
-    if limit == 0, !isWhole {
-      query = query.whereFilter(.unordered(.nothing(in: context.firestore)))
-    }
-    for order in orders {
+    if let access = context.access { filters.append(access) }
+    if limit == 0, !isWhole { filters.append(.nothing(in: context.firestore)) }
+    // At once: each call copies the query.
+    if !filters.isEmpty { query = query.whereFilter(.unordered(.andFilter(filters))) }
+    // More orders are refused.
+    for order in orders.prefix(Self.mostOrders + 1) {
       switch order {
       case .ascending(let key): query = query.order(by: try QueryConstraint.path(key))
       case .descending(let key):
@@ -217,6 +219,9 @@ public struct Query<T: ParseObject>: Sendable {
 
   /// The property of a key. A save would write a part of a map over all of it.
   private static func property(_ key: String) -> String { String(key.prefix { $0 != "." }) }
+
+  /// Firestore's limit of filters and orders.
+  private static var mostOrders: Int { 100 }
 
   /// The objects to include.
   var paths: [IncludePath] {

@@ -114,6 +114,44 @@ struct ParsedWriteTests {
     #expect(texts(parsed.transforms) == ["n: FieldValue.increment()"])
   }
 
+  /// A search of every leaf for every name, as it is defined.
+  @Test(arguments: [UInt64](1...60))
+  func `the fields of a mask are those that a search of all fields finds`(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    func fields(_ depth: Int) -> [String: Any] {
+      var made: [String: Any] = [:]
+      for _ in 0..<random.below(5) {
+        let name = random.pick(["a", "b", "ab", "a b", "é", "e\u{301}"])
+        switch random.below(depth > 0 ? 5 : 3) {
+        case 0: made[name] = FieldValue.increment(Int64(1))
+        case 1: made[name] = FieldValue.delete()
+        case 2: made[name] = 1
+        default: made[name] = fields(depth - 1)
+        }
+      }
+      return made
+    }
+    let data = fields(3)
+    let all = try set(data, .all)
+    let leaves = (all.mask ?? []) + all.transforms.map(\.field)
+    guard !leaves.isEmpty else { return }
+    let names = (0..<1 + random.below(6)).map { _ in
+      let leaf = random.pick(leaves).names
+      return FieldSegments(Array(leaf.prefix(1 + random.below(leaf.count))))
+    }
+    let parsed = try set(data, .fields(names.map { FieldPath($0.names) }))
+    let covered = all.transforms.map(\.field).filter { field in
+      names.contains { field.hasPrefix($0) }
+    }
+    #expect(parsed.transforms.map(\.field) == covered.sorted(), "seed \(seed)")
+    let changed = Set(names).filter { !covered.contains($0) }
+    let outermost = changed.filter { field in
+      !changed.contains { $0 != field && field.hasPrefix($0) }
+    }
+    #expect(parsed.mask == outermost.sorted(), "seed \(seed)")
+    #expect(throws: Status.self) { try set(data, .fields([FieldPath(["missing"])])) }
+  }
+
   // MARK: updateData
 
   @Test func `an update's mask is its keys`() throws {

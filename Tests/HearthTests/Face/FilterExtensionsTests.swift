@@ -167,6 +167,85 @@ import Testing
     }
   }
 
+  @Test(arguments: [false, true])
+  func `a condition may have any number of alternatives`(isIndexed: Bool) async throws {
+    if isIndexed {
+      try await db.indexes.declare([
+        FirestoreIndex("books", .ascending("id")), FirestoreIndex("books", .ascending("owner")),
+      ])
+      try await db.indexes.waitUntilReady()
+    }
+    for id in [0, 7, 1500, 1501, 9000] {
+      try await books.document("b\(id)").setData(["id": id, "owner": id % 7])
+    }
+    func pair(_ id: Int) -> Filter {
+      .andFilter([.whereField("id", isEqualTo: id), .whereField("owner", isEqualTo: id % 7)])
+    }
+    let pairs = Filter.unordered(.orFilter((0..<1600).map(pair)))
+    #expect(try await found(pairs) == ["b0", "b1500", "b1501", "b7"])
+    let none = Filter.unordered(
+      .andFilter((0..<1501).map { .whereField("id", isNotEqualTo: $0) }))
+    #expect(try await found(none) == ["b1501", "b9000"])
+    let recorder = SnapshotRecorder(books.whereFilter(pairs))
+    #expect(try await recorder.next(timeout: .seconds(30)).count == 4)
+    try await books.document("b9").setData(["id": 9, "owner": 2])
+    #expect(try await recorder.next(timeout: .seconds(30)).count == 5)
+    _ = await expectRefused(.invalidArgument) {
+      _ = try await found(.orFilter((0..<1501).map(pair)))
+    }
+  }
+
+  @Test func `a list of any length compares as a short one does`() async throws {
+    let values: [Any] = [
+      1, 1.0, -0.0, 0, Double.nan, NSNull(), "a", [1, 2], ["a": 1], ["a": 1.0], true, "z",
+    ]
+    for (index, value) in values.enumerated() {
+      let element = value is [Int] ? "array" : value
+      try await books.document("b\(index)").setData(["v": value, "l": [element, "both"]])
+    }
+    let others: [Any] = (0..<40).map { "other \($0)" }
+    let few: [Any] = [1.0, Double.nan, ["a": 1], 0, "both"]
+    for list: (String, [Any]) -> Filter in [
+      { .whereField($0, in: $1 + [[1, 2]]) }, { .whereField($0, notIn: $1 + [[1, 2]]) },
+      { .whereField($0, arrayContainsAny: $1) }, { .whereField($0, arrayContainedIn: $1) },
+      { .notFilter(.whereField($0, in: $1)) },
+    ] {
+      for field in ["v", "l"] {
+        let short = try await found(.unordered(list(field, few)))
+        #expect(try await found(.unordered(list(field, few + others))) == short)
+      }
+    }
+    let numbers = (0..<40).map { $0 }
+    try await books.document("all").setData(["l": numbers.map(Double.init) + [-1]])
+    try await books.document("most").setData(["l": Array(numbers.dropLast()) + [-1, -2]])
+    let all = Filter.unordered(.whereField("l", arrayContainsAll: numbers + [0, 0.0]))
+    #expect(try await found(all) == ["all"])
+  }
+
+  @Test func `a pattern that takes too long is refused, and never just not found`() async throws {
+    let pattern = Filter.whereField("title", matchesPattern: "y{500}z|(y{1,300}y{1,300})z")
+    try await books.document("short").setData(["title": String(repeating: "y", count: 600) + "z"])
+    #expect(try await found(pattern) == ["short"])
+    let recorder = SnapshotRecorder(books.whereFilter(pattern))
+    #expect(try await recorder.next(timeout: .seconds(30)).count == 1)
+    try await books.document("long").setData(["title": String(repeating: "y", count: 1_000_000)])
+    let sentence = await expectRefused(.invalidArgument) { _ = try await found(pattern) }
+    #expect(
+      sentence
+        == "The regular expression takes more than 16777216 steps in a text of 1000000 bytes. Use "
+        + "fewer or shorter repetitions.")
+    await #expect(throws: (any Error).self) {
+      _ = try await recorder.next(timeout: .seconds(60))
+    }
+    let query = books.whereFilter(pattern)
+    await expectRefused(.invalidArgument) {
+      try await db.write { transaction in _ = try transaction.getDocuments(query) }
+    }
+    // Documents that another condition leaves out are not searched.
+    let few = Filter.andFilter([.whereField("title", isLessThan: "x"), pattern])
+    #expect(try await found(few).isEmpty)
+  }
+
   @Test func `an offset counts results, and not index entries`() async throws {
     try await fill()
     try await db.indexes.declare(FirestoreIndex("books", .ascending("title")))

@@ -52,6 +52,78 @@ import Testing
     return branches
   }
 
+  /// One after another, and each looked for in those before it.
+  private static func members(
+    _ filter: StructuredQuery.Filter
+  ) -> [[StructuredQuery.Comparison]] {
+    switch filter {
+    case .comparison(let comparison): return [[comparison]]
+    case .all(let filters):
+      return filters.reduce([[]]) { result, filter in
+        result.flatMap { left in
+          members(filter).map { left + $0.filter { !left.contains($0) } }
+        }
+      }
+    case .any(let filters):
+      var result: [[StructuredQuery.Comparison]] = []
+      for conjunction in filters.flatMap(members) where !result.contains(conjunction) {
+        result.append(conjunction)
+      }
+      return result
+    }
+  }
+
+  @Test(arguments: [UInt64](1...200))
+  func `a condition is an OR of conjunctions, if there are few`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    func filter(_ depth: Int) -> StructuredQuery.Filter {
+      let count = 1 + random.below(4)
+      switch random.below(depth > 0 ? 4 : 1) {
+      case 0:
+        return compare(random.pick(["a", "b", "c"]), .equal, .integer(Int64(random.below(4))))
+      case 1: return .all((0..<count).map { _ in filter(depth - 1) })
+      default: return .any((0..<count).map { _ in filter(depth - 1) })
+      }
+    }
+    let condition = filter(2)
+    let expected = Self.members(condition)
+    let found = Conjunctions([condition]).members
+    if let found {
+      #expect(found == expected, "seed \(seed)")
+    } else {
+      #expect(Self.mostMembers(condition) > 30, "seed \(seed)")
+    }
+    #expect(found != nil || expected.count > 5, "seed \(seed)")
+  }
+
+  /// The most alternatives that any part of the condition has.
+  private static func mostMembers(_ filter: StructuredQuery.Filter) -> Int {
+    switch filter {
+    case .comparison: 1
+    case .all(let filters):
+      max(
+        filters.map(mostMembers).max() ?? 1,
+        filters.map { members($0).count }.reduce(1, *))
+    case .any(let filters): max(filters.map(mostMembers).max() ?? 1, members(filter).count)
+    }
+  }
+
+  @Test func `more than thirty alternatives are not planned, however many are the same`() {
+    func any(_ count: Int, of distinct: Int) -> StructuredQuery.Filter {
+      .any((0..<count).map { compare("a", .equal, .integer(Int64($0 % distinct))) })
+    }
+    #expect(Conjunctions([any(5000, of: 30)]).members?.count == 30)
+    #expect(Conjunctions([any(31, of: 31)]).members == nil)
+    #expect(Conjunctions([any(6, of: 6), any(6, of: 6)]).members == nil)
+    #expect(Conjunctions([any(5, of: 5), any(6, of: 6)]).members?.count == 30)
+    let long = StructuredQuery.Filter.all((0..<5000).map { compare("f\($0)", .equal, .null) })
+    #expect(Conjunctions([long, any(2, of: 2)]).members?.map(\.count) == [5001, 5001])
+    #expect(
+      Conjunctions([any(3, of: 2), long]).members?.map { $0[0].operand } == [
+        .integer(0), .integer(1),
+      ])
+  }
+
   @Test func `without an index there is the scan`() throws {
     let plans = try planner([]) { $0.add(compare("author", .equal, .string("a"))) }.candidates()
     #expect(plans.map(\.source) == [.documents])

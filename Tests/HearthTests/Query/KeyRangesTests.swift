@@ -11,6 +11,27 @@ import Testing
     key.withUnsafeBytes(ranges.contains)
   }
 
+  @Test(arguments: [UInt64](1...20))
+  func `ranges intersect in any order`(seed: UInt64) {
+    var random = RandomValues(seed: seed)
+    let values = (0..<12).map { _ in random.value(depth: 1) }
+    let all = (0..<random.generator.below(9)).map { _ in
+      KeyRanges(
+        StructuredQuery.Comparison(
+          field: FieldSegments(["a"]),
+          operator: random.generator.pick([
+            .notEqual, .lessThan, .greaterThanOrEqual, .notIn, .inSet,
+          ]), operand: random.generator.one(in: 2) ? .array(values) : random.generator.pick(values))
+      )
+    }
+    let together = KeyRanges.intersection(of: all)
+    #expect(together == all.reduce(.everything) { $0.intersection($1) }, "seed \(seed)")
+    for value in values {
+      let key = value.componentKey
+      #expect(Self.contains(together, key) == all.allSatisfy { Self.contains($0, key) })
+    }
+  }
+
   @Test func `a value passes a comparison if and only if its key is in the ranges`() {
     var random = RandomValues(seed: 17)
     let values = (0..<20).flatMap { _ in

@@ -200,6 +200,21 @@ import Testing
         + "there are 5000 filters, 0 sort orders, and no ancestor filter.")
   }
 
+  @Test func `what is only a condition does not count`() {
+    func unordered(_ index: Int) -> StructuredQuery.Filter {
+      compare("f\(index)", .equal, .integer(1)).unordered
+    }
+    let pairs = (0..<5000).map { StructuredQuery.Filter.all([unordered($0), unordered($0 + 1)]) }
+    #expect(accepts(.any(pairs)))
+    #expect(accepts(.all((0..<5000).map(unordered))))
+    let hundred = (0..<100).map { compare("f\($0)", .equal, .integer(1)) }
+    #expect(accepts(.all(hundred + pairs)))
+    #expect(
+      sentence { $0.add(.all(hundred + [compare("a", .equal, .integer(1))] + pairs)) }
+        == "The query may not have more than 100 filters + sort orders + ancestor total. Currently "
+        + "there are 101 filters, 0 sort orders, and no ancestor filter.")
+  }
+
   @Test func `orders`() {
     #expect(
       sentence {
