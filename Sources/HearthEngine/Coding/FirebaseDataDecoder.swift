@@ -159,8 +159,13 @@ open class FirebaseDataDecoder {
     let context = DocumentDecoder.Context(document: name, owner: owner)
     do {
       return try DecodingSession.decode(type, from: body, options: self, context: context)
-    } catch let error as DecodingError where body == nil {
-      throw error.adding("The document \(try name.path.text) does not exist.")
+    } catch let error as DecodingError {
+      let path = try name.path.text
+      throw error.adding(
+        body == nil
+          ? "The document \(path) does not exist."
+          : error.field.map { "This is the field \($0) of the document \(path)." }
+            ?? "This is the document \(path).")
     }
   }
 
@@ -174,6 +179,21 @@ open class FirebaseDataDecoder {
 }
 
 extension DecodingError {
+  /// The dotted path to the value that cannot be decoded, or to one that is missing; nil for the whole
+  /// document.
+  fileprivate var field: String? {
+    let path: [any CodingKey] =
+      switch self {
+      case .typeMismatch(_, let context), .valueNotFound(_, let context),
+        .dataCorrupted(let context):
+        context.codingPath
+      case .keyNotFound(let key, let context): context.codingPath + [key]
+      @unknown default: []
+      }
+    if path.isEmpty { return nil }
+    return path.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
+  }
+
   /// The same error, with a sentence added to its description.
   fileprivate func adding(_ sentence: String) -> DecodingError {
     func extended(_ context: Context) -> Context {

@@ -360,4 +360,53 @@ import Testing
     }
     try await db.terminate()
   }
+
+  @Test func `the error of a document that cannot be decoded names its path and its field`()
+    async throws
+  {
+    struct Book: Codable, DocumentModel {
+      var title: String
+      var pages: Double
+      var tags: [String]?
+
+      struct Fields: Sendable {
+        var title: Field<String> { Field("title") }
+      }
+      static let fields = Fields()
+    }
+    let books = db.collection("books")
+    let odd = db.document("books/odd")
+    let typed = db.collection("books", of: Book.self)
+    let reads: [(String, () async throws -> Void)] = [
+      ("getDocuments", { _ = try await books.getDocuments(as: Book.self) }),
+      ("getDocument", { _ = try await odd.getDocument(as: Book.self) }),
+      ("snapshot", { _ = try await odd.getDocument().data(as: Book.self) }),
+      (
+        "transaction",
+        { [db] in _ = try await db.read { try $0.getDocuments(books, as: Book.self) } }
+      ),
+      (
+        "transaction, one",
+        { [db] in _ = try await db.read { try $0.getDocument(odd, as: Book.self) } }
+      ),
+      ("typed", { _ = try await typed.getDocuments() }),
+      ("typed listener", { for try await _ in typed.snapshots { break } }),
+    ]
+    for (name, read) in reads {
+      let error = await #expect(throws: DecodingError.self, "\(name)") { try await read() }
+      let text = sentence(error) ?? ""
+      #expect(text.contains("the field pages of the document books/odd"), "\(name): \(text)")
+    }
+    // Of an element, and of a field that is missing.
+    try await odd.setData(["title": "Odd", "pages": 1, "tags": ["a", 2]])
+    let element = await #expect(throws: DecodingError.self) {
+      _ = try await odd.getDocument(as: Book.self)
+    }
+    #expect(sentence(element)?.contains("the field tags.1 of the document books/odd") == true)
+    try await odd.setData(["pages": 1])
+    let missing = await #expect(throws: DecodingError.self) {
+      _ = try await odd.getDocument(as: Book.self)
+    }
+    #expect(sentence(missing)?.contains("the field title of the document books/odd") == true)
+  }
 }
