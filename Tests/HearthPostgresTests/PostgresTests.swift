@@ -74,6 +74,41 @@
     }
 
     /// Two transactions read both documents, and each clears one if both are set.
+    @Test func `a batch with a check is checked on the state that it commits on`() async throws {
+      struct Full: Error {}
+      let url = try PostgresServer.newURL()
+      let databases = [
+        try PostgresServer.open(url, as: "one"), try PostgresServer.open(url, as: "other"),
+      ]
+      try await databases[0].document("c/n").setData(["n": 0])
+      let refused = await withTaskGroup(of: Bool.self) { group in
+        for task in 0..<16 {
+          let db = databases[task % 2]
+          group.addTask {
+            do {
+              try await db.batch()
+                .setData(["task": task], forDocument: db.document("c/\(task)"))
+                .updateData(["n": FieldValue.increment(Int64(1))], forDocument: db.document("c/n"))
+                .check(db.document("c/n")) { if $0["n"] as? Int ?? 0 > 5 { throw Full() } }
+                .commit()
+              return false
+            } catch {
+              return error is Full
+            }
+          }
+        }
+        return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+      }
+      #expect(refused == 11)
+      #expect(try await databases[1].collection("c").getDocuments().count == 6)
+      // Without the check, the server would decide this one alone.
+      await #expect(throws: Full.self) {
+        try await databases[0].batch().setData(["n": 9], forDocument: databases[0].document("c/x"))
+          .check(databases[0].document("c/x")) { if $0["n"] as? Int == 9 { throw Full() } }.commit()
+      }
+      for db in databases { try await db.terminate() }
+    }
+
     @Test func `write skew does not happen`() async throws {
       let url = try PostgresServer.newURL()
       let databases = [

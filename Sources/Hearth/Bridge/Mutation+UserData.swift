@@ -46,6 +46,15 @@ extension Mutation {
     self.init(path: try document.uncheckedPath(in: firestore), operation: .delete)
   }
 
+  init(
+    checking document: DocumentReference, in firestore: Firestore,
+    _ body: @escaping @Sendable (DocumentSnapshot) throws -> Void
+  ) throws {
+    self = .verifying(
+      try document.uncheckedPath(in: firestore),
+      DocumentCheck { try body(DocumentSnapshot(document, $0)) })
+  }
+
   /// The same mutation, on condition that the document does not exist.
   func creating() -> Mutation {
     var mutation = self

@@ -158,6 +158,25 @@ public final class WriteBatch: NSObject {
     add { try $0.add(Mutation(deleting: document, in: self.firestore).requiring(precondition)) }
   }
 
+  /// Requires that a document passes a check as the writes added before leave it. If `body` throws,
+  /// `commit` applies nothing and throws the same error.
+  ///
+  ///     let batch = db.batch()
+  ///     batch.updateData(["pages": FieldValue.increment(1.0)], forDocument: dune)
+  ///     batch.check(dune) { _ = try $0.data(as: Book.self) }
+  ///     try await batch.commit()
+  ///
+  /// `body` gets the document with the results of its transforms; it does not exist in the snapshot if
+  /// it is missing or deleted. Runs within the commit, on the writer's thread, so that nobody changes
+  /// the document in between. All other writes wait for it: keep it short, and without effects,
+  /// because a commit that the storage refuses is planned again. It cannot wait for the same database.
+  @discardableResult
+  public func check(
+    _ document: DocumentReference, _ body: @escaping @Sendable (DocumentSnapshot) throws -> Void
+  ) -> WriteBatch {
+    add { try $0.add(Mutation(checking: document, in: self.firestore, body)) }
+  }
+
   private func add(_ write: (inout PlannedWrites) throws -> Void) -> WriteBatch {
     if isCommitted {
       writes.note(.batchIsCommitted)
@@ -189,8 +208,8 @@ public final class WriteBatch: NSObject {
   ) {
     guard let completion else { return commit() }
     let callbackTarget = firestore.callbackTarget(isolation)
-    let callback = Callback<NSError?> { completion($0) }
-    submit(completesAfterListeners: true) { callbackTarget.carry($0?.nsError, to: callback) }
+    let callback = Callback<(any Error)?> { completion($0) }
+    submit(completesAfterListeners: true) { callbackTarget.carry($0?.thrown, to: callback) }
   }
 
   /// Commits the batch, and returns when it is durable.

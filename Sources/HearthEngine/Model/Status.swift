@@ -18,6 +18,14 @@ package struct Status: Error, Sendable, CustomStringConvertible {
   package enum Refusal: String, Sendable {
     case updateTime
     case reference
+    /// The cause is the error that the caller's check has thrown.
+    case documentCheck
+  }
+
+  /// The error that users catch: that of their own check, or `nsError`.
+  package var thrown: any Error {
+    guard refusal == .documentCheck, let cause else { return nsError }
+    return (cause as? Status)?.nsError ?? cause
   }
 
   package init(_ code: Code, _ message: String, cause: (any Error)? = nil) {

@@ -68,8 +68,8 @@ extension CommitPlan {
     documents.contains { $0.staging != nil && scope.contains($0.name.path) }
   }
 
-  private func version(of staging: inout StagedDocument, at time: Instant) throws -> StoredDocument?
-  {
+  /// A document as the request leaves it so far; nil if it does not exist.
+  func version(of staging: inout StagedDocument, at time: Instant) throws -> StoredDocument? {
     guard staging.exists else { return nil }
     try finish(&staging)
     let old = documents[staging.document].version

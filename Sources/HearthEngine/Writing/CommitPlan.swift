@@ -157,7 +157,7 @@ struct CommitPlan {
     let index = try load(store.name(mutation.path))
     let staging = documents[index].staging ?? request.staged.count
     let version = documents[index].version
-    if mutation.keepsFields { try verify(documents[index]) }
+    if mutation.needsStoredFields { try verify(documents[index]) }
     if staging == request.staged.count {
       documents[index].staging = staging
       request.staged.append(
@@ -165,6 +165,10 @@ struct CommitPlan {
     }
     let existed = request.staged[staging].exists
     let result = try apply(mutation, to: &request.staged[staging], of: version, at: request.time)
+    if let check = mutation.documentCheck {
+      let document = try self.version(of: &request.staged[staging], at: request.time)
+      try check.run(document, at: mutation.path)
+    }
     return (staging, result, existed && !request.staged[staging].exists)
   }
 

@@ -30,6 +30,8 @@ package struct Mutation: Sendable {
   package var precondition: Precondition = .none
   /// Of a write that repeats one of another database; see `CopiedTimes`.
   package var copied: CopiedTimes?
+  /// Of a `verify`: a further condition, on the document as the mutations before it leave it.
+  package private(set) var documentCheck: DocumentCheck?
 
   package init(
     path: ResourcePath, operation: Operation,
@@ -68,6 +70,39 @@ package struct Mutation: Sendable {
     case .delete, .verify: 0
     }
   }
+}
+
+/// A condition of a request on a document as the request leaves it.
+///
+/// Runs each time the request is planned, on the writer's thread: the request does not join its group if
+/// the check throws.
+package struct DocumentCheck: Sendable {
+  private let body: @Sendable (StoredDocument?) throws -> Void
+
+  /// - Parameter body: Gets nil if the document does not exist.
+  package init(_ body: @escaping @Sendable (StoredDocument?) throws -> Void) { self.body = body }
+
+  /// Throws a status with the error of the check as its cause.
+  func run(_ document: StoredDocument?, at path: ResourcePath) throws(Status) {
+    do { try body(document) } catch {
+      var refusal = Status.refused(
+        .documentCheck, "A check of the batch does not accept the document \(path.text).")
+      refusal.cause = error
+      throw refusal
+    }
+  }
+}
+
+extension Mutation {
+  /// Writes nothing, and refuses the request unless the document passes the check.
+  package static func verifying(_ path: ResourcePath, _ check: DocumentCheck) -> Mutation {
+    var mutation = Mutation(path: path, operation: .verify)
+    mutation.documentCheck = check
+    return mutation
+  }
+
+  /// Whether fields that are stored reach the result.
+  var needsStoredFields: Bool { keepsFields || documentCheck != nil }
 }
 
 /// The times of a document in the database that it is copied from, which it keeps.

@@ -76,6 +76,28 @@ import Testing
     }
   }
 
+  @Test func `a batch checks the document that it leaves`() async throws {
+    let database = try TemporaryDatabase()
+    let dune = database.firestore.document("books/dune")
+    try await dune.setData(["title": "Dune", "pages": 412])
+    for amount in [6, 0.5] { try await add(amount, dune, in: database.firestore) }
+    #expect(try await dune.getDocument()["pages"] as? Double == 418)
+    #expect(output.lines == ["The sum is no number of pages. Nothing was written."])
+  }
+
+  private func add(
+    _ amount: Double, _ dune: DocumentReference, in db: Firestore
+  ) async throws {
+    let batch = db.batch()
+    batch.updateData(["pages": FieldValue.increment(amount)], forDocument: dune)
+    batch.check(dune) { _ = try $0.data(as: Book.self) }
+    do {
+      try await batch.commit()
+    } catch is DecodingError {
+      print("The sum is no number of pages. Nothing was written.")
+    }
+  }
+
   @Test func `a closure decides on what it reads`() async throws {
     let database = try TemporaryDatabase()
     let db = database.firestore

@@ -194,6 +194,7 @@ struct MemoryState: Sendable {
         deletedByRule.remove(path)
       }
       if fields.updateValue(after, forKey: path) == nil { order.append(path) }
+      if let check = mutation.documentCheck { try check.run(try document(path), at: path) }
       return result
     }
 

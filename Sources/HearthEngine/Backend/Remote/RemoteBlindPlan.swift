@@ -174,7 +174,7 @@ extension RemoteWriter.Job {
     // Once each.
     var paths: Set<ResourcePath> = []
     return mutations.allSatisfy { mutation in
-      guard mutation.transforms.isEmpty, !mutation.keepsFields, mutation.copied == nil else {
+      guard mutation.transforms.isEmpty, !mutation.needsStoredFields, mutation.copied == nil else {
         return false
       }
       return paths.insert(mutation.path).inserted
