@@ -114,7 +114,8 @@ let package = Package(
     .target(name: "FirebaseSharedSwift", dependencies: ["Hearth"]),
     .target(name: "FirebaseFirestore", dependencies: ["Hearth", "FirebaseCore"]),
     .target(
-      name: "ParseSwift", dependencies: ["Hearth"],
+      name: "ParseSwift",
+      dependencies: ["Hearth", .product(name: "Logging", package: "swift-log")],
       swiftSettings: [
         // As in Hearth.
         .enableUpcomingFeature("NonisolatedNonsendingByDefault")

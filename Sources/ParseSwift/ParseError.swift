@@ -1,5 +1,6 @@
 import Foundation
 import Hearth
+import Logging
 
 /// The error of every call, with a code of Parse.
 ///
@@ -36,8 +37,8 @@ public struct ParseError: Error, Equatable, Sendable, LocalizedError, CustomStri
     case invalidPointer = 106
     /// JSON is damaged. Never thrown here: there is no server that receives JSON.
     case invalidJSON = 107
-    /// A value cannot be encoded, or a stored value is not of the property's type; a relation has
-    /// objects of another class.
+    /// A value cannot be encoded, or a stored value is not of the property's type; an operation would
+    /// store such a value, and is refused; a relation has objects of another class.
     case incorrectType = 111
     /// An object is too large. Never thrown here: one of more than 1 MiB is an `invalidValue`, and a
     /// full disk is `exceededQuota`.
@@ -68,6 +69,13 @@ public struct ParseError: Error, Equatable, Sendable, LocalizedError, CustomStri
   public var message: String
   /// The error of the database, or of coding. Nil for errors of this module.
   public var underlyingError: (any Error)?
+  /// The class of the object that cannot be read, or whose write is refused because it could not be read
+  /// afterwards. Nil for other errors.
+  public internal(set) var className: String?
+  /// The id of that object. Nil for other errors, and for a value of a group.
+  public internal(set) var objectId: String?
+  /// The property of that object, with dots into its value: `tags.2`. Nil if it is not known.
+  public internal(set) var key: String?
 
   init(_ code: Code, _ message: String, _ underlyingError: (any Error)? = nil) {
     self.code = code
@@ -110,6 +118,58 @@ public struct ParseError: Error, Equatable, Sendable, LocalizedError, CustomStri
       default: .unknownError
       }
     self.init(code, Self.message(of: error), error)
+  }
+
+  /// Of a document that cannot be read as an object of its class.
+  init(_ error: any Error, reading document: DocumentReference) {
+    self.init(error)
+    name(document, error)
+  }
+
+  /// Of a write after which the object could not be read.
+  init(_ error: any Error, refusing document: DocumentReference) {
+    self.init(error)
+    code = .incorrectType
+    name(document, error)
+    message = "Nothing is written: the object could not be read afterwards. " + message
+  }
+
+  /// Of the value of a group that is not of the type it is read as.
+  init(_ error: any Error, groupOf className: String) {
+    self.init(error)
+    self.className = className
+    key = Self.key(of: error)
+    message = "A value of the class \(className) cannot be read. " + message
+  }
+
+  /// Reports the error of an object that a live query goes on without.
+  func log() {
+    Logger(label: "hearth").error(
+      "An object cannot be read: the live query goes on without it.",
+      metadata: ["error": "\(self)"])
+  }
+
+  private mutating func name(_ document: DocumentReference, _ error: any Error) {
+    // The error of an included object has its names already.
+    guard className == nil else { return }
+    className = document.parent.collectionID
+    objectId = document.documentID
+    key = Self.key(of: error)
+    // An error of decoding names its document.
+    if !(error is DecodingError) { message = "\(document.path) cannot be read: \(message)" }
+  }
+
+  private static func key(of error: any Error) -> String? {
+    let path: [any CodingKey]
+    switch error {
+    case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
+      DecodingError.dataCorrupted(let context):
+      path = context.codingPath
+    case DecodingError.keyNotFound(let key, let context): path = context.codingPath + [key]
+    default: return nil
+    }
+    if path.isEmpty { return nil }
+    return path.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
   }
 
   private static func message(of error: any Error) -> String {

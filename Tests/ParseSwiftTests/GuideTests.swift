@@ -59,6 +59,12 @@ struct Book: ParseObject {
     let moreAuthors = try Author.queryRelations("authors", parent: saved).limit(20)
       .after(firstAuthors.last).find()
     #expect(firstAuthors.count == 2 && moreAuthors == [])
+    let all = try Book.query().findReadable()
+    for failure in all.failures {
+      print(failure.objectId ?? "", failure.key ?? "", failure.message)
+    }
+    print(all.objects.count)
+    #expect(all.failures.isEmpty && all.objects.count == 2)
     let results = try [Author(name: "Asimov"), Author(name: "Austen")].saveAll()
     let added = try results.map { try $0.get() }
     #expect(added.map(\.isSaved) == [true, true])

@@ -21,10 +21,23 @@ extension Query {
   /// Follows orders, limits, relations and included objects, whoever writes them: this process,
   /// another one, or Firestore's interface. Keeps the database and the identity of the call.
   /// Cancelling the task ends it. A loop that is slower than the commits gets several of them as one
-  /// element. Iteration throws `ParseError`, as `find()` does.
+  /// element. Iteration throws `ParseError`, as `findReadable()` does: an object that cannot be read is
+  /// left out and logged as an error; see `readableResults`.
   public var results: AsyncThrowingStream<[T], any Error> {
     stream { context, elements in
-      try await forEachState(context) { await elements.send($0.objects) }
+      try await forEachState(context, { $0.log() }) { await elements.send($0.found.objects) }
+    }
+  }
+
+  /// Same as `results`, with the errors of the objects that cannot be read, as `findReadable()` returns
+  /// them. Logs none of them.
+  ///
+  ///     for try await found in Book.query().readableResults {
+  ///       print(found.objects.count, found.failures.map(\.message))
+  ///     }
+  public var readableResults: AsyncThrowingStream<ReadableObjects<T>, any Error> {
+    stream { context, elements in
+      try await forEachState(context, { _ in }) { await elements.send($0.found) }
     }
   }
 
@@ -37,18 +50,28 @@ extension Query {
   /// The first results are read shortly after the call. A write that commits in between is part of
   /// them, and no event: to miss none, use `changes(since:)` with a token from before, or
   /// `subscribeCallback`, whose `handleSubscribe` says when they are read.
-  /// Follows the same data as `results`, and throws as it does.
-  public func subscribe() -> AsyncThrowingStream<LiveQueryEvent<T>, any Error> {
-    subscribe(in: Result { () throws(ParseError) in try ParseSwift.context }, begun: {})
+  /// Follows the same data as `results`, and throws as it does. An object that cannot be read makes no
+  /// event: when it can be read again, it is updated or entered, and when it is no result any more, it
+  /// has left or is deleted if it was one before.
+  ///
+  /// - Parameter unreadable: Called between events with the error of an object that cannot be read, once
+  ///   until it can be read or fails otherwise. Nil: the error is logged.
+  public func subscribe(
+    unreadable: (@Sendable (ParseError) -> Void)? = nil
+  ) -> AsyncThrowingStream<LiveQueryEvent<T>, any Error> {
+    subscribe(
+      in: Result { () throws(ParseError) in try ParseSwift.context },
+      unreadable: unreadable ?? { $0.log() }, begun: {})
   }
 
   /// The same for a database and an identity that were found before. `begun` is called before the
   /// first event, when the first results are known.
   func subscribe(
-    in context: Result<QueryContext, ParseError>, begun: @escaping @Sendable () -> Void
+    in context: Result<QueryContext, ParseError>,
+    unreadable: @escaping @Sendable (ParseError) -> Void, begun: @escaping @Sendable () -> Void
   ) -> AsyncThrowingStream<LiveQueryEvent<T>, any Error> {
     stream(in: context) { context, elements in
-      try await follow(context, begun) { event, _ in await elements.send(event) }
+      try await follow(context, unreadable, begun) { event, _ in await elements.send(event) }
     }
   }
 
@@ -64,14 +87,20 @@ extension Query {
   /// `ParseError` with `.operationForbidden` if the change log no longer reaches back to the state,
   /// and if the query includes objects or orders by distance: read all results with `find()` then.
   ///
-  /// - Parameter token: The state to continue from: the token of the change that was processed last.
-  ///   Nil: as `subscribe()`, with tokens.
+  /// An object that cannot be read makes no event, until it is no result any more: the object of that
+  /// event has only its id.
+  ///
+  /// - Parameters:
+  ///   - token: The state to continue from: the token of the change that was processed last. Nil: as
+  ///     `subscribe(unreadable:)`, with tokens.
+  ///   - unreadable: As in `subscribe(unreadable:)`.
   public func changes(
-    since token: ChangeToken?
+    since token: ChangeToken?, unreadable: (@Sendable (ParseError) -> Void)? = nil
   ) -> AsyncThrowingStream<LiveQueryChange<T>, any Error> {
-    stream { context, elements in
+    let report = unreadable ?? { $0.log() }
+    return stream { context, elements in
       guard let token else {
-        return try await follow(context, {}) {
+        return try await follow(context, report, {}) {
           await elements.send(LiveQueryChange(event: $0, token: $1))
         }
       }
@@ -88,7 +117,7 @@ extension Query {
             "The changes since then are not known any more: read all results.")
         }
         await Self.deliver(
-          try await events(snapshot.documentChanges, since: state, context), from: state,
+          try await events(snapshot.documentChanges, since: state, context, report), from: state,
           to: snapshot.token
         ) { await elements.send(LiveQueryChange(event: $0, token: $1)) }
         state = snapshot.token
@@ -98,32 +127,43 @@ extension Query {
 
   /// The results after a commit.
   private struct State {
-    var objects: [T]
+    var found: ReadableObjects<T>
     var documents: [QueryDocumentSnapshot]
     /// Of each document, its fields and those of the documents that it includes.
     var contents: [[Data?]]
     var token: ChangeToken?
   }
 
+  /// - Parameter report: Gets the error of each object that cannot be read, unless the state before had
+  ///   the same.
   private func forEachState(
-    _ context: QueryContext, _ body: (State) async throws -> Void
+    _ context: QueryContext, _ report: (ParseError) -> Void, _ body: (State) async throws -> Void
   ) async throws {
+    var reported: Set<String> = []
+    func deliver(_ state: State) async throws {
+      let known = reported
+      reported = []
+      for failure in state.found.failures {
+        let name = "\(failure.className ?? "")/\(failure.objectId ?? ""): \(failure.message)"
+        if reported.insert(name).inserted, !known.contains(name) { report(failure) }
+      }
+      try await body(state)
+    }
     let query = try built(context)
     if paths.isEmpty {
       for try await snapshot in query.snapshots {
         let documents = snapshot.documents
-        try await body(
+        try await deliver(
           State(
-            objects: arranged(try ObjectReading.objects(documents, as: T.self, context), context),
-            documents: documents, contents: documents.map { [$0.encodedFields] },
-            token: snapshot.token))
+            found: try read(documents, context, .collect), documents: documents,
+            contents: documents.map { [$0.encodedFields] }, token: snapshot.token))
       }
     } else {
       for try await snapshot in query.including(paths.map(\.inclusion)).snapshots {
         let documents = snapshot.documents
-        try await body(
+        try await deliver(
           State(
-            objects: try read(documents, context), documents: documents.map(\.document),
+            found: try read(documents, context, .collect), documents: documents.map(\.document),
             contents: documents.map { Self.content(of: $0, paths, context) },
             token: snapshot.results.token))
       }
@@ -152,24 +192,33 @@ extension Query {
   }
 
   private func follow(
-    _ context: QueryContext, _ begun: () -> Void,
+    _ context: QueryContext, _ report: (ParseError) -> Void, _ begun: () -> Void,
     _ send: (LiveQueryEvent<T>, ChangeToken?) async -> Void
   ) async throws {
     var before: [String: (object: T, content: [Data?])]?
     var token: ChangeToken?
-    try await forEachState(context) { state in
-      let objects = Dictionary(state.objects.map { ($0.objectId ?? "", $0) }) { first, _ in first }
+    try await forEachState(context, report) { state in
+      let objects = Dictionary(
+        state.found.objects.map { ($0.objectId ?? "", $0) }
+      ) { first, _ in first }
+      let unreadable = Set(
+        state.found.failures.filter { $0.className == T.className }.compactMap(\.objectId))
       var after: [String: (object: T, content: [Data?])] = [:]
       for (document, content) in zip(state.documents, state.contents) {
         let id = document.documentID
-        if let object = objects[id] { after[id] = (object, content) }
+        if let object = objects[id] {
+          after[id] = (object, content)
+        } else if unreadable.contains(id), let last = before?[id] {
+          // Still a result: the object as it could be read last.
+          after[id] = last
+        }
       }
       if let before {
         let gone = before.filter { after[$0.key] == nil }.sorted { $0.key < $1.key }
         var events = try await Self.ended(gone.map(\.value.object), context)
         let added = state.documents.filter { before[$0.documentID] == nil }
         let new = try await Self.created(added, since: token, context)
-        for object in state.objects {
+        for object in state.found.objects {
           let id = object.objectId ?? ""
           if let old = before[id] {
             if old.content != after[id]?.content { events.append(.updated(object)) }
@@ -197,12 +246,24 @@ extension Query {
 
   /// From the changes of the documents: those that are no longer results come first.
   private func events(
-    _ changes: [DocumentChange], since state: ChangeToken?, _ context: QueryContext
+    _ changes: [DocumentChange], since state: ChangeToken?, _ context: QueryContext,
+    _ report: (ParseError) -> Void
   ) async throws -> [LiveQueryEvent<T>] {
-    let objects = try ObjectReading.objects(changes.map(\.document), as: T.self, context)
-    let changed = Array(zip(changes, objects))
-    let gone = changed.filter { $0.0.type == .removed }.map(\.1)
-    let added = changes.filter { $0.type == .added }.map(\.document)
+    let found = try ObjectReading.objects(
+      changes.map(\.document), as: T.self, context, .collect)
+    let objects = Dictionary(found.objects.map { ($0.objectId ?? "", $0) }) { first, _ in first }
+    let gone = changes.filter { $0.type == .removed }.map { change in
+      let id = change.document.documentID
+      return objects[id] ?? T(objectId: id)
+    }
+    let isGone = Set(gone.compactMap(\.objectId))
+    for failure in found.failures where !isGone.contains(failure.objectId ?? "") {
+      report(failure)
+    }
+    let changed = changes.compactMap { change in
+      objects[change.document.documentID].map { (change, $0) }
+    }
+    let added = changed.filter { $0.0.type == .added }.map(\.0.document)
     let new = try await Self.created(added, since: state, context)
     return try await Self.ended(gone, context)
       + changed.filter { $0.0.type != .removed }.map { change, object in

@@ -73,8 +73,9 @@ public final class SubscriptionCallback<T: ParseObject>: Sendable {
     begin { $0.unsubscribe = handler }
   }
 
-  /// Sets a callback for the error that ends the live query. Called before that of
-  /// `handleUnsubscribe`.
+  /// Sets a callback for errors: that of an object that cannot be read, with its `objectId`, after which
+  /// the live query goes on without it; and the error that ends the live query, before the callback of
+  /// `handleUnsubscribe`. Without a callback, the error of an object is logged.
   public func handleError(
     _ handler: @escaping @Sendable (_ query: Query<T>, _ error: ParseError) -> Void
   ) {
@@ -107,8 +108,14 @@ public final class SubscriptionCallback<T: ParseObject>: Sendable {
       let subscribed = state.withLock { $0.isOver ? nil : $0.subscribe }
       subscribed?(query, true)
     }
+    let unreadable: @Sendable (ParseError) -> Void = { [self] failure in
+      let (failed, isOver) = state.withLock { ($0.failure, $0.isOver) }
+      guard !isOver else { return }
+      if let failed { failed(query, failure) } else { failure.log() }
+    }
+    let events = query.subscribe(in: .success(context), unreadable: unreadable, begun: begun)
     do {
-      for try await event in query.subscribe(in: .success(context), begun: begun) {
+      for try await event in events {
         let handlers = state.withLock { $0.isOver ? [] : $0.events }
         for handler in handlers { handler(query, event) }
       }

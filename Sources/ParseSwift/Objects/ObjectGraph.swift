@@ -161,7 +161,7 @@ struct ObjectGraph {
   ) throws -> [String: Any] {
     var graph = ObjectGraph(firestore)
     return try graph.stored(
-      ObjectReading.objects([document], as: T.self, QueryContext(firestore, nil))[0])
+      ObjectReading.object(document, as: T.self, QueryContext(firestore, nil)))
   }
 
   /// Adds to maps the keys that were read and that their types do not know, such as those of a newer
@@ -305,6 +305,8 @@ struct ObjectGraph {
       case .update(let fields):
         batch.updateData(
           fields, forDocument: entry.reference, precondition: state.precondition(entry.reference))
+        // Another interface may have changed a property that is not written.
+        entry.object.requireReadable(at: entry.reference, in: batch)
       case .nothing: continue
       }
       isEmpty = false
@@ -361,10 +363,14 @@ extension ParseObject {
     try graph.reference(to: self)
   }
 
+  fileprivate func requireReadable(at reference: DocumentReference, in batch: WriteBatch) {
+    ObjectReading.requireReadable(reference, as: Self.self, in: batch)
+  }
+
   fileprivate func object(
     from document: DocumentSnapshot, _ known: [String: any ParseObject], _ context: QueryContext
   ) throws -> Self {
-    try ObjectReading.objects([document], as: Self.self, known: known, context)[0]
+    try ObjectReading.object(document, as: Self.self, known: known, context)
   }
 }
 

@@ -7,27 +7,53 @@ enum ObjectReading {
   /// The objects that references become while one object is read.
   // Unchecked: one thread uses it, that of the read.
   fileprivate final class Session: @unchecked Sendable {
-    /// The document that is read, with those that it includes, and the names of its inclusions. Several
-    /// of one document that is included by several keys.
-    var current = Level([])
+    /// The document that is read, with those that it includes. Several of one document that is included by
+    /// several keys.
+    var current: [Including] = []
     /// Objects that are known already, by path.
     let known: [String: any ParseObject]
     /// Who reads, if that is checked.
     let identity: ParseIdentity?
+    let unreadable: Unreadable
     let decoder = Firestore.Decoder()
-    /// Of an included object: it is the error of the whole read.
-    var error: (any Error)?
+    /// Of an included object: it is the error of the whole read, unless failures are collected.
+    var error: ParseError?
+    /// The errors of objects that the read goes on without.
+    private(set) var failures: [ParseError] = []
+    /// The paths of the objects of `failures`: one that is included several times fails once.
+    private var failed: Set<String> = []
 
-    init(_ known: [String: any ParseObject], _ identity: ParseIdentity?) {
+    init(
+      _ known: [String: any ParseObject], _ identity: ParseIdentity?, _ unreadable: Unreadable
+    ) {
       self.known = known
       self.identity = identity
+      self.unreadable = unreadable
     }
 
-    func read<T: ParseObject>(_ document: DocumentSnapshot, _ type: T.Type) throws -> T {
+    /// Nil for a document that cannot be read, if failures are collected.
+    func read<T: ParseObject>(
+      _ document: DocumentSnapshot, _ type: T.Type
+    ) throws(ParseError) -> T? {
       do { return try ObjectReading.object(document, type, decoder) } catch {
-        throw self.error ?? error
+        let failure = self.error ?? ParseError(error, reading: document.reference)
+        guard unreadable == .collect else { throw failure }
+        note(failure, of: document)
+        return nil
       }
     }
+
+    func note(_ failure: ParseError, of document: DocumentSnapshot) {
+      if failed.insert(document.reference.path).inserted { failures.append(failure) }
+    }
+  }
+
+  /// How a read treats an object that cannot be read.
+  enum Unreadable {
+    /// It throws the error of the object.
+    case fail
+    /// It goes on without the object.
+    case collect
   }
 
   @TaskLocal fileprivate static var session: Session?
@@ -35,31 +61,58 @@ enum ObjectReading {
   /// The objects of a result.
   static func objects<T: ParseObject>(
     _ documents: [IncludingDocument], as type: T.Type, including inclusions: [IncludePath],
-    _ context: QueryContext
-  ) throws -> [T] {
-    let session = Session([:], context.identity)
+    _ context: QueryContext, _ unreadable: Unreadable
+  ) throws -> ReadableObjects<T> {
+    let session = Session([:], context.identity, unreadable)
     return try $session.withValue(session) {
-      try documents.map { document in
-        session.current = Level([(document, inclusions)])
+      let objects = try documents.compactMap { document in
+        session.current = [Including(document, inclusions)]
         return try session.read(document.document, type)
       }
+      return ReadableObjects(objects: objects, failures: session.failures)
     }
   }
 
   /// The objects of a result without inclusions.
   static func objects<T: ParseObject>(
     _ documents: [DocumentSnapshot], as type: T.Type, known: [String: any ParseObject] = [:],
-    _ context: QueryContext
-  ) throws -> [T] {
-    let session = Session(known, context.identity)
+    _ context: QueryContext, _ unreadable: Unreadable
+  ) throws -> ReadableObjects<T> {
+    let session = Session(known, context.identity, unreadable)
     return try $session.withValue(session) {
-      try documents.map { try session.read($0, type) }
+      let objects = try documents.compactMap { try session.read($0, type) }
+      return ReadableObjects(objects: objects, failures: session.failures)
+    }
+  }
+
+  /// The object of one document.
+  static func object<T: ParseObject>(
+    _ document: DocumentSnapshot, as type: T.Type, known: [String: any ParseObject] = [:],
+    _ context: QueryContext
+  ) throws -> T {
+    try objects([document], as: type, known: known, context, .fail).objects[0]
+  }
+
+  /// Lets a batch be committed only if the object can be read as its writes leave it.
+  static func requireReadable<T: ParseObject>(
+    _ reference: DocumentReference, as type: T.Type, in batch: WriteBatch
+  ) {
+    batch.check(reference) { document in
+      // One that does not exist is refused by the precondition of the write.
+      guard document.exists else { return }
+      do { _ = try object(document, type, Firestore.Decoder()) } catch {
+        throw ParseError(error, refusing: reference)
+      }
     }
   }
 
   /// A value from fields that are no object's.
-  static func row<Row: Decodable>(_ fields: [String: Any], as type: Row.Type) throws -> Row {
-    try Firestore.Decoder().decode(type, from: fields)
+  static func row<Row: Decodable>(
+    _ fields: [String: Any], as type: Row.Type, ofClass className: String
+  ) throws -> Row {
+    do { return try Firestore.Decoder().decode(type, from: fields) } catch {
+      throw ParseError(error, groupOf: className)
+    }
   }
 
   /// A point of an object that was read.
@@ -88,13 +141,13 @@ enum ObjectReading {
     guard reference.parent.collectionID == T.className else { return nil }
     guard let session else { return T(objectId: reference.documentID) }
     if !session.known.isEmpty, let known = session.known[reference.path] as? T { return known }
-    let included = session.current.included(reference)
+    let included = session.included(reference)
     guard let document = included.first?.document.document else {
       return T(objectId: reference.documentID)
     }
     let outer = session.current
     defer { session.current = outer }
-    session.current = Level(included)
+    session.current = included
     do {
       let object = try object(document, type, session.decoder)
       if let identity = session.identity, !ParseACL.allows(.read, object.ACL, to: identity) {
@@ -102,39 +155,52 @@ enum ObjectReading {
       }
       return object
     } catch {
-      session.error = session.error ?? error
-      return nil
+      let failure = session.error ?? ParseError(error, reading: reference)
+      if let identity = session.identity,
+        !ParseACL.allows(.read, ParseACL(stored: document["ACL"]), to: identity)
+      {
+        // As if it could be read: the failure would show what is stored.
+        return T(objectId: reference.documentID)
+      }
+      guard session.unreadable == .collect else {
+        session.error = failure
+        return nil
+      }
+      session.note(failure, of: document)
+      return T(objectId: reference.documentID)
     }
   }
 }
 
+extension ObjectReading.Session {
+  /// The document of a reference, once for each key that includes it.
+  fileprivate func included(_ reference: DocumentReference) -> [ObjectReading.Including] {
+    current.flatMap { $0.included(reference.path) }
+  }
+}
+
 extension ObjectReading {
-  /// The documents that are read, with those that they include, which are found by their references:
-  /// an array may have thousands.
-  fileprivate final class Level {
-    typealias Documents = [(document: IncludingDocument, inclusions: [IncludePath])]
+  /// A document with those that it includes.
+  fileprivate final class Including {
+    let document: IncludingDocument
+    private let inclusions: [IncludePath]
+    /// By the path, for each key: a list may include many. Made for the first reference.
+    private lazy var included: [[String: IncludingDocument]] = inclusions.map { inclusion in
+      Dictionary(
+        document.included(inclusion.key).map { ($0.document.reference.path, $0) },
+        uniquingKeysWith: { first, _ in first })
+    }
 
-    private let documents: Documents
-    private lazy var byReference = found()
+    init(_ document: IncludingDocument, _ inclusions: [IncludePath]) {
+      self.document = document
+      self.inclusions = inclusions
+    }
 
-    init(_ documents: Documents) { self.documents = documents }
-
-    /// The document of a reference, once for each key that includes it.
-    func included(_ reference: DocumentReference) -> Documents { byReference[reference] ?? [] }
-
-    private func found() -> [DocumentReference: Documents] {
-      var found: [DocumentReference: Documents] = [:]
-      for (outer, inclusions) in documents {
-        for inclusion in inclusions {
-          var known: Set<DocumentReference> = []
-          for document in outer.included(inclusion.key) {
-            let reference = document.document.reference
-            guard known.insert(reference).inserted else { continue }
-            found[reference, default: []].append((document, inclusion.inner))
-          }
-        }
+    func included(_ path: String) -> [Including] {
+      if inclusions.isEmpty { return [] }
+      return zip(inclusions, included).compactMap { inclusion, documents in
+        documents[path].map { Including($0, inclusion.inner) }
       }
-      return found
     }
   }
 }
@@ -151,14 +217,18 @@ struct IncludePath: Hashable, Sendable {
   }
 
   private static func tree(_ paths: [ArraySlice<String>]) -> [IncludePath] {
-    var order: [String] = []
-    var below: [String: [ArraySlice<String>]] = [:]
+    var positions: [String: Int] = [:]
+    var branches: [(key: String, inner: [ArraySlice<String>])] = []
     for path in paths {
-      guard let first = path.first else { continue }
-      if below[first] == nil { order.append(first) }
-      below[first, default: []].append(path.dropFirst())
+      guard let key = path.first else { continue }
+      let position = positions[key] ?? branches.count
+      if position == branches.count {
+        positions[key] = position
+        branches.append((key, []))
+      }
+      branches[position].inner.append(path.dropFirst())
     }
-    return order.map { IncludePath(key: $0, inner: tree(below[$0] ?? [])) }
+    return branches.map { IncludePath(key: $0.key, inner: tree($0.inner)) }
   }
 
   var inclusion: DocumentInclusion { .reference(key, including: inner.map(\.inclusion)) }

@@ -41,7 +41,7 @@ extension ParseObject {
       let context = try ParseSwift.context
       let document = try toPointer().reference(in: context.firestore)
         .snapshot(ofEncodedFields: originalData)
-      return try ObjectReading.objects([document], as: Self.self, context)[0]
+      return try ObjectReading.object(document, as: Self.self, context)
     }
   }
 

@@ -19,8 +19,10 @@ extension ParseObject {
   ///
   /// Throws `ParseError`: `.duplicateValue` if a unique index refuses it, `.objectNotFound` if the
   /// object has an id and does not exist, or the identity may not read it, `.operationForbidden` if
-  /// the identity may not write it, `.incorrectType` for a property that cannot be encoded,
-  /// `.invalidValue` for one that the database refuses, `.invalidClassName`, and `.notInitialized`.
+  /// the identity may not write it, `.incorrectType` for a property that cannot be encoded, or if an
+  /// object that exists could not be read afterwards, because another writer has changed the type of a
+  /// property; then nothing is written. `.invalidValue` for a property that the database refuses,
+  /// `.invalidClassName`, and `.notInitialized`.
   @discardableResult
   public func save() throws(ParseError) -> Self { try saving(.save) }
 

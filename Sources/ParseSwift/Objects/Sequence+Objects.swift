@@ -178,20 +178,21 @@ extension Sequence where Element: ParseObject {
 
   /// Reads the objects as they are stored, all from one state of the database. Returns one result
   /// for each, in order: `.objectNotFound` for an object that does not exist, `.missingObjectId`
-  /// for one that was not saved. Throws as `Query.find()`.
+  /// for one that was not saved, `.incorrectType` for one that cannot be read. Throws as
+  /// `Query.findReadable()`.
   ///
   /// - Parameter includeKeys: Keys of objects to read with them; see `Query.include(_:)`.
   public func fetchAll(
     includeKeys: [String]? = nil
   ) throws(ParseError) -> [Result<Element, ParseError>] {
-    try fetched(query(includeKeys).find())
+    try fetched(query(includeKeys).findReadable())
   }
 
   /// Same as the synchronous form. Suspends instead of blocking the thread.
   public func fetchAll(
     includeKeys: [String]? = nil
   ) async throws(ParseError) -> [Result<Element, ParseError>] {
-    try await fetched(query(includeKeys).find())
+    try await fetched(query(includeKeys).findReadable())
   }
 
   /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
@@ -211,12 +212,23 @@ extension Sequence where Element: ParseObject {
       .include(includeKeys ?? [])
   }
 
-  private func fetched(_ objects: [Element]) -> [Result<Element, ParseError>] {
-    let byId = Dictionary(objects.map { ($0.objectId ?? "", $0) }) { first, _ in first }
+  /// Throws the error of an included object that cannot be read: it is that of no element.
+  private func fetched(
+    _ found: ReadableObjects<Element>
+  ) throws(ParseError) -> [Result<Element, ParseError>] {
+    let ids = Set(compactMap(\.objectId))
+    var failures: [String: ParseError] = [:]
+    for failure in found.failures {
+      guard failure.className == Element.className, let id = failure.objectId, ids.contains(id)
+      else { throw failure }
+      failures[id] = failure
+    }
+    let byId = Dictionary(found.objects.map { ($0.objectId ?? "", $0) }) { first, _ in first }
     return map { object in
       Result { () throws(ParseError) in
-        guard let found = byId[try object.savedId()] else { throw ObjectGraph.notFound }
-        return found
+        let id = try object.savedId()
+        if let found = byId[id] { return found }
+        throw failures[id] ?? ObjectGraph.notFound
       }
     }
   }

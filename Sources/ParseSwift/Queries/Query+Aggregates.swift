@@ -90,7 +90,8 @@ extension Query {
       var fields: [String: Any] = [:]
       for key in keys { fields[key] = group[key] }
       for (name, aggregate) in aggregates { fields[name] = group.get(aggregate.field) }
-      return try ObjectReading.row(fields.filter { !($0.value is NSNull) }, as: Row.self)
+      return try ObjectReading.row(
+        fields.filter { !($0.value is NSNull) }, as: Row.self, ofClass: T.className)
     }
   }
 }

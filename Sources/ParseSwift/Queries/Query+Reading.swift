@@ -12,46 +12,12 @@ extension Query {
   /// Throws `ParseError`: `.invalidQuery`, `.invalidKeyName`, `.invalidClassName` and
   /// `.invalidValue` for a query that cannot be executed, `.missingObjectId` for a condition with
   /// an unsaved object, `.incorrectType` if a stored value is not of its property's type,
-  /// `.notInitialized`, and `.internalServer` if the database fails.
-  public func find() throws(ParseError) -> [T] {
-    if limit == 0 { return [] }
-    return try reporting {
-      let context = try ParseSwift.context
-      if let (query, edges) = try page(context) {
-        let found = try context.firestore.blocking.getDocuments(query).documents
-        if let objects = edges.objects(found, T.className) { return try read(objects, context) }
-      }
-      let query = try built(context)
-      if paths.isEmpty {
-        return arranged(
-          try ObjectReading.objects(
-            context.firestore.blocking.getDocuments(query).documents, as: T.self, context), context)
-      }
-      let found = try context.firestore.blocking.getDocuments(
-        query.including(paths.map(\.inclusion)))
-      return try read(found.documents, context)
-    }
-  }
+  /// `.notInitialized`, and `.internalServer` if the database fails. The error of an object that cannot
+  /// be read names it; `findReadable()` returns the others.
+  public func find() throws(ParseError) -> [T] { try finding(.fail).objects }
 
   /// Same as the synchronous form. Suspends instead of blocking the thread.
-  public func find() async throws(ParseError) -> [T] {
-    if limit == 0 { return [] }
-    return try await reporting {
-      let context = try ParseSwift.context
-      if let (query, edges) = try page(context) {
-        let found = try await query.getDocuments().documents
-        if let objects = edges.objects(found, T.className) { return try read(objects, context) }
-      }
-      let query = try built(context)
-      if paths.isEmpty {
-        return arranged(
-          try ObjectReading.objects(await query.getDocuments().documents, as: T.self, context),
-          context)
-      }
-      let found = try await query.including(paths.map(\.inclusion)).getDocuments()
-      return try read(found.documents, context)
-    }
-  }
+  public func find() async throws(ParseError) -> [T] { try await finding(.fail).objects }
 
   /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
   /// else on any thread. Returns at once.
@@ -62,23 +28,110 @@ extension Query {
     completing(on: callbackQueue, completion) { try await find() }
   }
 
+  /// Reads the results that can be read, and the errors of those that cannot.
+  ///
+  ///     let found = try Book.query().findReadable()
+  ///     for failure in found.failures {
+  ///       print(failure.className ?? "", failure.objectId ?? "", failure.key ?? "", failure.message)
+  ///     }
+  ///
+  /// Throws as `find()`, but not for a stored value that is not of its property's type.
+  public func findReadable() throws(ParseError) -> ReadableObjects<T> { try finding(.collect) }
+
+  /// Same as the synchronous form. Suspends instead of blocking the thread.
+  public func findReadable() async throws(ParseError) -> ReadableObjects<T> {
+    try await finding(.collect)
+  }
+
+  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
+  /// else on any thread. Returns at once.
+  public func findReadable(
+    callbackQueue: DispatchQueue? = nil,
+    completion: @escaping @Sendable (Result<ReadableObjects<T>, ParseError>) -> Void
+  ) {
+    completing(on: callbackQueue, completion) { try await findReadable() }
+  }
+
+  private static var none: ReadableObjects<T> { ReadableObjects(objects: [], failures: []) }
+
+  private func finding(
+    _ unreadable: ObjectReading.Unreadable
+  ) throws(ParseError) -> ReadableObjects<T> {
+    if limit == 0 { return Self.none }
+    return try reporting {
+      let context = try ParseSwift.context
+      if let (query, edges) = try page(context) {
+        let found = try context.firestore.blocking.getDocuments(query).documents
+        if let objects = edges.objects(found, T.className) {
+          return try read(objects, context, unreadable)
+        }
+      }
+      let query = try built(context)
+      if paths.isEmpty {
+        return try read(
+          context.firestore.blocking.getDocuments(query).documents, context, unreadable)
+      }
+      let found = try context.firestore.blocking.getDocuments(
+        query.including(paths.map(\.inclusion)))
+      return try read(found.documents, context, unreadable)
+    }
+  }
+
+  private func finding(
+    _ unreadable: ObjectReading.Unreadable
+  ) async throws(ParseError) -> ReadableObjects<T> {
+    if limit == 0 { return Self.none }
+    return try await reporting {
+      let context = try ParseSwift.context
+      if let (query, edges) = try page(context) {
+        let found = try await query.getDocuments().documents
+        if let objects = edges.objects(found, T.className) {
+          return try read(objects, context, unreadable)
+        }
+      }
+      let query = try built(context)
+      if paths.isEmpty {
+        return try read(await query.getDocuments().documents, context, unreadable)
+      }
+      let found = try await query.including(paths.map(\.inclusion)).getDocuments()
+      return try read(found.documents, context, unreadable)
+    }
+  }
+
   /// The objects of documents, as they are returned.
-  func read(_ documents: [IncludingDocument], _ context: QueryContext) throws -> [T] {
+  func read(
+    _ documents: [IncludingDocument], _ context: QueryContext,
+    _ unreadable: ObjectReading.Unreadable
+  ) throws -> ReadableObjects<T> {
     arranged(
-      try ObjectReading.objects(documents, as: T.self, including: paths, context), context)
+      try ObjectReading.objects(documents, as: T.self, including: paths, context, unreadable),
+      context)
+  }
+
+  /// The same without included objects.
+  func read(
+    _ documents: [DocumentSnapshot], _ context: QueryContext,
+    _ unreadable: ObjectReading.Unreadable
+  ) throws -> ReadableObjects<T> {
+    arranged(
+      try ObjectReading.objects(documents, as: T.self, context, unreadable), context)
   }
 
   /// In the order of distances, if that is the query's.
-  func arranged(_ objects: [T], _ context: QueryContext) -> [T] {
-    guard let center else { return objects }
-    let sorted = objects.map { object in
+  private func arranged(
+    _ found: ReadableObjects<T>, _ context: QueryContext
+  ) -> ReadableObjects<T> {
+    guard let center else { return found }
+    var arranged = found
+    let sorted = found.objects.map { object in
       (
         object,
         distance: ObjectReading.point(center.key, of: object, context)?
           .distanceInRadians(center.point)
       )
     }.sorted { ($0.distance ?? .infinity) < ($1.distance ?? .infinity) }.map(\.0)
-    return Array(sorted.dropFirst(skip).prefix(limit ?? .max))
+    arranged.objects = Array(sorted.dropFirst(skip).prefix(limit ?? .max))
+    return arranged
   }
 
   /// Same as `find()`, for a query for all objects. Throws as it does, and `ParseError` with
@@ -211,11 +264,10 @@ extension Query {
     if limit == 0 { return ([], count) }
     let query = try built(context)
     if paths.isEmpty {
-      let found = try state.getDocuments(query).documents
-      return (arranged(try ObjectReading.objects(found, as: T.self, context), context), count)
+      return (try read(state.getDocuments(query).documents, context, .fail).objects, count)
     }
     let found = try state.getDocuments(query.including(paths.map(\.inclusion)))
-    return (try read(found.documents, context), count)
+    return (try read(found.documents, context, .fail).objects, count)
   }
 
   // MARK: Values
@@ -258,7 +310,8 @@ extension Query {
   ) throws -> [Value] {
     try groups.compactMap { group in
       guard let value = group[key], !(value is NSNull) else { return nil }
-      return try ObjectReading.row([key: value], as: [String: Value].self)[key]
+      return try ObjectReading.row(
+        [key: value], as: [String: Value].self, ofClass: T.className)[key]
     }
   }
 

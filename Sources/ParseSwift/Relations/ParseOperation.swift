@@ -66,7 +66,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
   // MARK: Values
 
   /// Sets a property, whatever its value is. `save()` throws `ParseError` with `.incorrectType` if
-  /// the value cannot be encoded.
+  /// the value cannot be encoded, or is not of the property's type.
   public func set<Value: Encodable & Sendable>(
     _ key: String, value: Value
   ) throws(ParseError) -> ParseOperation {
@@ -97,37 +97,40 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     try changing(key, .unset)
   }
 
-  /// Adds to a number. A property that is no number becomes `amount`. Throws `ParseError` with
+  /// Adds to a number; a property without a value becomes `amount`. `save()` throws `ParseError` with
+  /// `.incorrectType` if the sum is not of the property's type. Throws `ParseError` with
   /// `.invalidValue` if the increments of one key overflow 64 bits, and with `.operationForbidden`
   /// after an increment by a `Double`.
   public func increment(_ key: String, by amount: Int) throws(ParseError) -> ParseOperation {
     try changing(key, .increment(Int64(amount)))
   }
 
-  /// Adds to a number. A property that is no number becomes `amount`. Throws `ParseError` with
+  /// Adds to a number; a property without a value becomes `amount`. `save()` throws `ParseError` with
+  /// `.incorrectType` if the sum is not of the property's type. Throws `ParseError` with
   /// `.operationForbidden` after an increment by an `Int`.
   public func increment(_ key: String, by amount: Double) throws(ParseError) -> ParseOperation {
     try changing(key, .incrementByFraction(amount))
   }
 
-  /// Adds elements at the end of an array, also those that it has already. A property that is no
-  /// array becomes one.
+  /// Adds elements at the end of an array, also those that it has already. A property without a value
+  /// becomes an array. `save()` throws `ParseError` with `.incorrectType` if the elements, or the array,
+  /// are not of the property's type.
   public func add<Value: Encodable & Sendable>(
     _ key: String, objects: [Value]
   ) throws(ParseError) -> ParseOperation {
     try changing(key, .append(objects.map { Constant($0) }))
   }
 
-  /// Adds the elements that an array does not have at its end. A property that is no array becomes
-  /// one.
+  /// Adds the elements that an array does not have at its end. A property without a value becomes an
+  /// array. `save()` throws as for `add(_:objects:)`.
   public func addUnique<Value: Encodable & Sendable>(
     _ key: String, objects: [Value]
   ) throws(ParseError) -> ParseOperation {
     try changing(key, .union(objects.map { Constant($0) }))
   }
 
-  /// Removes every element that equals one of these from an array. A property that is no array
-  /// becomes an empty one.
+  /// Removes every element that equals one of these from an array. A property without a value becomes an
+  /// empty array. `save()` throws as for `add(_:objects:)`.
   public func remove<Value: Encodable & Sendable>(
     _ key: String, objects: [Value]
   ) throws(ParseError) -> ParseOperation {
@@ -181,7 +184,8 @@ public struct ParseOperation<T: ParseObject>: Sendable {
   ///
   /// Throws as `ParseObject.save()`, and `ParseError`: `.objectNotFound` if an object to relate has an
   /// id and does not exist or may not be read by the identity, `.incorrectType` if the relation has
-  /// objects of another class.
+  /// objects of another class, or if the operations would leave an object that cannot be read, such as
+  /// a number in a property of type `String`. Nothing is written then.
   @discardableResult
   public func save() throws(ParseError) -> T {
     try reporting {
@@ -293,6 +297,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
       // A new target has its times.
       if !isNew || fields.count > 1 {
         batch.updateData(fields, forDocument: parent, precondition: state.precondition(parent))
+        ObjectReading.requireReadable(parent, as: T.self, in: batch)
       }
       for edge in edges {
         guard let related = edge.related else {
@@ -338,7 +343,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     func saved(_ documents: [DocumentSnapshot]) throws -> T {
       if isNew { return try T.object(parent, graph.objects(documents, context)) }
       guard documents[0].exists else { throw ObjectGraph.notFound }
-      return try ObjectReading.objects(documents, as: T.self, context)[0]
+      return try ObjectReading.object(documents[0], as: T.self, context)
     }
   }
 }
