@@ -188,9 +188,9 @@ struct ObjectGraph {
     case (let one as [Any], let other as [Any]):
       one.count == other.count && zip(one, other).allSatisfy { areEqual($0, $1) }
     case (let one as [String: Any], let other as [String: Any]):
-      // The dictionary finds a canonically equivalent name, too.
       one.count == other.count
         && one.allSatisfy { name, value in
+          // A dictionary also finds a name of other bytes that is the same text.
           guard let index = other.index(forKey: name) else { return false }
           return other[index].key.utf8.elementsEqual(name.utf8)
             && areEqual(other[index].value, value)
@@ -206,27 +206,35 @@ struct ObjectGraph {
   private static func haveEqualElements(_ one: Any?, _ other: Any?) -> Bool {
     guard let one = one as? [Any], let other = other as? [Any] else { return areEqual(one, other) }
     if one.count != other.count { return false }
-    var left = Dictionary(grouping: other, by: hash)
+    var left = Dictionary(grouping: other) { fingerprint($0) }
     return one.allSatisfy { element in
-      let hash = hash(element)
-      guard let index = left[hash]?.firstIndex(where: { areEqual(element, $0) }) else {
+      let key = fingerprint(element)
+      // The last first: it is removed without moving others.
+      guard let index = left[key]?.lastIndex(where: { areEqual(element, $0) }) else {
         return false
       }
-      left[hash]?.remove(at: index)
+      left[key]?.remove(at: index)
       return true
     }
   }
 
-  /// The same for values that `areEqual`.
-  private static func hash(_ value: Any) -> Int {
+  /// A number that is the same for values that are equal by `areEqual`.
+  private static func fingerprint(_ value: Any) -> Int {
     var hasher = Hasher()
     switch value {
-    case let text as String: for byte in text.utf8 { hasher.combine(byte) }
-    case let elements as [Any]: for element in elements { hasher.combine(hash(element)) }
+    case let text as String:
+      for byte in text.utf8 { hasher.combine(byte) }
+    case let list as [Any]:
+      for element in list { hasher.combine(fingerprint(element)) }
     case let map as [String: Any]:
       // In any order.
-      hasher.combine(map.reduce(0) { $0 ^ hash([$1.key, $1.value] as [Any]) })
+      var sum = 0
+      for (name, value) in map {
+        sum &+= fingerprint([name as Any, value])
+      }
+      hasher.combine(sum)
     case let number as NSNumber: hasher.combine(number.doubleValue)
+    case let object as NSObject: hasher.combine(object.hash)
     default: hasher.combine(value as? AnyHashable)
     }
     return hasher.finalize()
@@ -326,6 +334,9 @@ struct ObjectGraph {
     }
     return nil
   }
+
+  /// The number of objects that were added.
+  var count: Int { entries.count }
 
   /// The documents to read after the commit.
   var documents: [DocumentReference] { entries.map(\.reference) }

@@ -45,9 +45,9 @@ struct Constant: Sendable {
   /// The same. The graph writes files that are not stored.
   func stored(in graph: inout ObjectGraph) throws -> Any {
     guard case .encoded(let encode) = content else { return try stored(in: graph.firestore) }
-    let count = graph.documents.count
+    let count = graph.count
     let stored = try encode(&graph)
-    guard graph.documents.count == count else {
+    guard graph.count == count else {
       throw ParseError(.missingObjectId, "An unsaved object equals no stored one.")
     }
     return stored
