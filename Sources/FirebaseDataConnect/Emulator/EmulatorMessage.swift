@@ -7,6 +7,7 @@ import Hearth
 ///     {"id":1,"data":{…}}                                    an answer
 ///     {"id":1,"data":{…},"errors":[{"message":"…","path":["movie_insert",0]}],"cause":{…}}
 ///     {"id":1,"data":{…},"lookups":[["movie","1"]]}          with the rows that were read by their keys
+///     {"id":1,"data":{…},"misfits":["The row …"]}            with values of other forms than their columns'
 ///     {"id":1,"failure":"connector","message":"…"}           nothing was executed
 ///     {"refresh":1}                                          a signal for the subscription 1
 ///     {"written":[["movie","1"]]}                            rows: the collection, and the document
@@ -142,6 +143,9 @@ extension OperationResponse {
     }
     if let cause { members.append(JSON.Member("cause", JSON(cause: cause))) }
     if !lookups.isEmpty { members.append(JSON.Member("lookups", JSON(lookups))) }
+    if !misfits.isEmpty {
+      members.append(JSON.Member("misfits", .array(misfits.map { .string($0) })))
+    }
     return members
   }
 
@@ -156,6 +160,7 @@ extension OperationResponse {
     }
     cause = json["cause"].flatMap(\.cause)
     lookups = json["lookups"].flatMap(\.rows) ?? []
+    if case .array(let sentences)? = json["misfits"] { misfits = sentences.compactMap(\.string) }
   }
 }
 

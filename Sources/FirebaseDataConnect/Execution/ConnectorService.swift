@@ -195,6 +195,7 @@ final class ConnectorService: OperationExecutor {
       }
       try execution.check(operation.checks, .object(fields.all))
       var response = OperationResponse(fields: fields.shown)
+      response.misfits = execution.misfits.sentences
       if marksRows { response.lookups = lookups(execution) }
       return response
     } catch {
@@ -245,9 +246,10 @@ final class ConnectorService: OperationExecutor {
       execution.isIncluded($0.modifiers) || $0.requiredCheck != nil
     }
     // A check of the operation decides before anything is committed.
-    let outcome =
+    var outcome =
       operation.isTransaction || roots.count == 1 || !operation.checks.isEmpty
       ? await together(roots, execution) : await oneByOne(roots, execution)
+    outcome.response.misfits = execution.misfits.sentences
     if outcome.isApplied {
       await hub.invalidate(outcome.written.byKey.union(outcome.written.byFilter))
       hub.refresh(mutated(execution, outcome.written))

@@ -16,6 +16,8 @@ struct Execution: Sendable {
   var marksRows = false
   /// Of a mutation: the root fields that were executed, also those that are redacted.
   var responses = DataObject()
+  /// Shared by the copies of the execution.
+  let misfits = Misfits()
 
   /// Throws `OperationFailure` for variables that do not have their types.
   init(

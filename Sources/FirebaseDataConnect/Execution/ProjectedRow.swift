@@ -7,8 +7,8 @@ import Hearth
 ///     steps          2 ──────────── 0 ──────────         pages, authorId
 ///     values     [412, "herbert"]                        in the order of the steps
 enum ProjectedRow: Sendable {
-  /// - Parameter isComplete: False for a document that was written by hand and has its key only in its
-  ///   id: the key's columns have no values then.
+  /// - Parameter isComplete: False for a document that was written by hand: it has its key only in its
+  ///   id, so that the key's columns have no values, or a value does not have the form of its column.
   case values([DataValue], isComplete: Bool)
   /// All columns: of a document that only `Codable` can read, or if others than the selected ones are
   /// needed.
@@ -18,7 +18,7 @@ enum ProjectedRow: Sendable {
   struct Step: Sendable {
     /// The position in the fields of the table.
     let field: Int
-    let type: ValueType
+    let form: ColumnForm
     /// Whether the column is the id of the row that the field refers to.
     let isReference: Bool
     /// The value in documents without the field.
@@ -55,15 +55,18 @@ extension ProjectedRow: DocumentValueCodable {
       values.reserveCapacity(plan.steps.count)
       var isComplete = true
       for step in plan.steps {
+        let value: DataValue
         if try !map.isStored(at: step.field) {
-          values.append(step.missingValue)
+          value = step.missingValue
           if step.isKey { isComplete = false }
         } else if step.isReference {
           let id = try map.read(ReferencedID.self, at: step.field).text
-          values.append(id.flatMap { RowKey.value(of: $0, type: step.type) } ?? .null)
+          value = id.flatMap { RowKey.value(of: $0, type: step.form.type) } ?? .null
         } else {
-          values.append(try map.read(StoredValue.self, at: step.field).dataValue(step.type))
+          value = try map.read(StoredValue.self, at: step.field).dataValue(step.form.type)
         }
+        if !step.form.fits(value) { isComplete = false }
+        values.append(value)
       }
       return .values(values, isComplete: isComplete)
     }

@@ -433,18 +433,23 @@ final class Projection {
 
   /// The values of the selected columns.
   private func columnValues(_ source: Source) -> [DataValue] {
+    var values: [DataValue]
     switch source.row {
-    case .values(let values, isComplete: true): return values
-    case .values(var values, isComplete: false):
+    case .values(let complete, isComplete: true): return complete
+    case .values(let found, isComplete: false):
+      values = found
       let key = RowKey.values(of: source.documentID, types: layout.keyTypes)
       for (index, column) in columns.enumerated() where column.step.isKey && values[index].isNull {
         let position = layout.table.key.firstIndex(of: column.column.name)
         values[index] = position.flatMap { key?[$0] } ?? .null
       }
-      return values
     case .stored(let row):
-      return columns.map { layout.value(of: $0, in: row, documentID: source.documentID) }
+      values = columns.map { layout.value(of: $0, in: row, documentID: source.documentID) }
     }
+    for (column, value) in zip(columns, values) where !column.form.fits(value) {
+      execution.misfits.note(value, column, layout.table.typeName, source.documentID)
+    }
+    return values
   }
 
   private func object(_ source: Source) throws -> DataValue {

@@ -22,6 +22,7 @@ struct TableLayout: Sendable {
 
   struct ColumnLayout: Sendable {
     let column: Column
+    let form: ColumnForm
     /// The name of the reference that the column is read from. Nil for a field.
     let reference: String?
     /// The position in `storedFields`.
@@ -32,7 +33,7 @@ struct TableLayout: Sendable {
     var step: ProjectedRow.Step {
       let isField = reference == nil
       return ProjectedRow.Step(
-        field: field, type: column.type, isReference: !isField,
+        field: field, form: form, isReference: !isField,
         missingValue: isField && !isKey ? missingValue : .null, isKey: isField && isKey)
     }
 
@@ -57,7 +58,8 @@ struct TableLayout: Sendable {
     }
     var columns: [String: ColumnLayout] = [:]
     for column in table.columns {
-      columns[column.name] = ColumnLayout(column: column, reference: nil)
+      columns[column.name] = ColumnLayout(
+        column: column, form: ColumnForm(column, in: schema), reference: nil)
     }
     var references: [Reference] = []
     for reference in table.references {
@@ -72,7 +74,8 @@ struct TableLayout: Sendable {
       else { continue }
       switch column.column.type {
       case .uuid, .string, .date:
-        columns[name] = ColumnLayout(column: column.column, reference: reference.name)
+        columns[name] = ColumnLayout(
+          column: column.column, form: column.form, reference: reference.name)
       case .int, .int64, .float, .boolean, .timestamp, .any, .vector, .enumeration:
         // References are in the order of texts.
         break

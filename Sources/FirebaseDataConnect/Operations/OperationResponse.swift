@@ -5,6 +5,8 @@ struct OperationResponse: Sendable {
   var cause: (any Error)?
   /// For a cache: the rows that root fields have read by their keys, also those that do not exist.
   var lookups: Set<RowIdentity> = []
+  /// Why the result may be of another form: sentences with the table, the key and the column of a row.
+  var misfits: [String] = []
 
   /// The result. Throws `DataConnectOperationError` if anything failed, and `DataConnectCodecError` for
   /// a result of another form.
@@ -21,15 +23,26 @@ struct OperationResponse: Sendable {
         errors: errors, value: .object(fields), decoded: try? decoded.get()))
   }
 
+  /// Throws `DataConnectCodecError` that names the rows of another form.
   private func decode<ResultData: Decodable & Sendable>(
     _ type: ResultData.Type
   ) throws -> ResultData {
-    if let row = type as? any DataConnectRow.Type,
-      let decoded = try row.init(row: DataConnectReader(fields)) as? ResultData
-    {
-      return decoded
+    do throws(DataConnectCodecError) { return try decodeFields(type) } catch {
+      guard !misfits.isEmpty else { throw error }
+      throw DataConnectCodecError(
+        error.code, ([error.message] + misfits).joined(separator: " "), error.underlyingError)
     }
+  }
+
+  private func decodeFields<ResultData: Decodable & Sendable>(
+    _ type: ResultData.Type
+  ) throws(DataConnectCodecError) -> ResultData {
     do {
+      if let row = type as? any DataConnectRow.Type,
+        let decoded = try row.init(row: DataConnectReader(fields)) as? ResultData
+      {
+        return decoded
+      }
       return try DataValueDecoder.decode(type, from: .object(fields))
     } catch let error as DataConnectCodecError {
       throw error
