@@ -2,6 +2,7 @@ import DataConnectModel
 import Foundation
 import Hearth
 import HearthCEL
+import Synchronization
 
 /// One execution of an operation: its variables, and the values of its expressions.
 struct Execution: Sendable {
@@ -15,9 +16,15 @@ struct Execution: Sendable {
   /// Whether rows of the result have `Projection.rowMember`, for a cache.
   var marksRows = false
   /// Of a mutation: the root fields that were executed, also those that are redacted.
-  var responses = DataObject()
+  var responses = DataObject() {
+    didSet { responseRoot = Once() }
+  }
   /// Shared by the copies of the execution.
   let misfits = Misfits()
+  /// The values that expressions read, made for the first expression: an operation may evaluate one
+  /// for each row.
+  private let requestRoots = Once<[String: CELValue]>()
+  private var responseRoot = Once<CELValue>()
 
   /// Throws `OperationFailure` for variables that do not have their types.
   init(
@@ -90,20 +97,26 @@ struct Execution: Sendable {
   }
 
   private func environment(_ this: DataValue?) -> CELEnvironment {
+    var roots = requestRoots.value { makeRequestRoots() }
+    roots["response"] = responseRoot.value { CELValue(.object(responses)) }
+    if let this { roots["this"] = CELValue(this) }
+    return CELEnvironment(variables: roots, nullMembers: Self.nullMembers)
+  }
+
+  private static let nullMembers: Set<String> = ["auth", "request.auth"]
+
+  private func makeRequestRoots() -> [String: CELValue] {
     var vars: [CELValue: CELValue] = [:]
     for variable in operation.variables { vars[.string(variable.name)] = .unset }
     for (name, value) in variables.members { vars[.string(name)] = CELValue(value) }
     let user = CELValue(auth)
-    var roots: [String: CELValue] = [
+    return [
       "auth": user, "vars": .map(vars),
       "request": .map([
         "auth": user, "variables": .map(vars), "operationName": .string(operation.kind.rawValue),
         "time": CELValue(.timestamp(time)),
       ]),
-      "response": CELValue(.object(responses)),
     ]
-    if let this { roots["this"] = CELValue(this) }
-    return CELEnvironment(variables: roots, nullMembers: ["auth", "request.auth"])
   }
 
   // MARK: Checks
@@ -136,6 +149,21 @@ struct Execution: Sendable {
   func checkIncluded(_ selections: [Selection]) throws(OperationFailure) {
     for selection in selections where !isIncluded(selection.modifiers) {
       if let check = selection.requiredCheck { throw .check(check.message) }
+    }
+  }
+}
+
+/// A value that is made when it is first needed.
+private final class Once<Value: Sendable>: Sendable {
+  private let known = Mutex<Value?>(nil)
+
+  func value(_ make: () -> Value) -> Value {
+    if let value = known.withLock({ $0 }) { return value }
+    let made = make()
+    return known.withLock { known in
+      let value = known ?? made
+      known = value
+      return value
     }
   }
 }

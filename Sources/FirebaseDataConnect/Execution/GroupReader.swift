@@ -82,7 +82,7 @@ struct GroupReader {
 
   private struct Request {
     /// The response keys of `outputs`, each once.
-    let names: [String]
+    let names: MemberNames
     let outputs: [Selected]
     let columns: [String]
     var having: HavingFilter?
@@ -134,7 +134,8 @@ struct GroupReader {
     }
     let groups = builder.query(layout, filters).group(by: columns, aggregating: aggregates)
     var request = Request(
-      names: names, outputs: outputs, columns: columns, groups: try ordered(groups))
+      names: MemberNames(names), outputs: outputs, columns: columns,
+      groups: try ordered(groups))
     request.offset = try builder.number("offset", arguments) ?? 0
     request.limit = try builder.number("limit", arguments) ?? 100
     request.having = having
@@ -210,7 +211,7 @@ struct GroupReader {
       if !selected.checks.isEmpty { try execution.check(selected.checks, value) }
       return value
     }
-    return .object(DataObject(names: request.names, values: values))
+    return .object(DataObject(request.names, values: values))
   }
 
   private func unknown(_ name: String) -> OperationFailure {
@@ -279,8 +280,11 @@ struct GroupReader {
   private var orders: [(name: String, direction: DataValue)] {
     guard let value = execution.argument("orderBy", arguments) else { return [] }
     var orders: [(name: String, direction: DataValue)] = []
+    var names: Set<String> = []
     for case .object(let order) in value.elements ?? [value] {
-      for (name, direction) in order.members where !direction.isNull {
+      // Groups that an order leaves equal are equal by the name again.
+      for (name, direction) in order.members where !direction.isNull && names.insert(name).inserted
+      {
         orders.append((name, direction))
       }
     }
@@ -311,8 +315,7 @@ struct GroupReader {
 
   private func ordered(_ groups: GroupedAggregateQuery) throws -> GroupedAggregateQuery {
     var groups = groups
-    var ordered: Set<String> = []
-    for (name, direction) in orders where ordered.insert(name).inserted {
+    for (name, direction) in orders {
       if isThroughJoin, name != "_count" { throw notThroughJoin(name) }
       let isDescending = direction == "DESC"
       if let aggregate = output(named: name)?.aggregates.first {
@@ -369,11 +372,9 @@ extension StoredValue {
     } else if let values = value as? [Any] {
       self = .list(values.map { StoredValue(any: $0) })
     } else if let fields = value as? [String: Any] {
-      var row = StoredRow()
-      for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
-        row[name] = StoredValue(any: value)
-      }
-      self = .map(row)
+      let fields = fields.sorted { $0.key < $1.key }
+      self = .map(
+        StoredRow(names: fields.map(\.key), values: fields.map { StoredValue(any: $0.value) }))
     } else {
       self = .null
     }

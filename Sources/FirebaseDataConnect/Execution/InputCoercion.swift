@@ -23,9 +23,10 @@ struct InputCoercion {
         guard value.isNested(within: Self.deepest) else {
           throw .invalid("$\(variable.name) is nested more than \(Self.deepest) levels deep.")
         }
-        variables[variable.name] = try coerced(value, variable.type, "$\(variable.name)")
+        // The limits first: what they refuse costs nothing more.
+        try check(variable, value)
         try refuseLiterals(in: value, variable.type.shape, "$\(variable.name)")
-        try check(variable, variables[variable.name] ?? .null)
+        variables[variable.name] = try coerced(value, variable.type, "$\(variable.name)")
       } else if let literal = variable.defaultValue {
         variables[variable.name] = try coerced(
           literal.constant, variable.type, "$\(variable.name)")

@@ -347,11 +347,19 @@ struct MutationRunner {
       layout.column(name).map { layout.value(of: $0, in: row, documentID: documentID) } ?? .null
     }
     let update = ColumnUpdate(execution: execution)
+    var lists: [String: ListEdits] = [:]
     for (column, operation, operand) in data.updates {
       let name = column.column.name
-      values[name] = try update.updated(
-        values[name] ?? oldValue(name), column.column, operation, operand)
+      if column.column.isList {
+        try update.update(
+          &lists[name, default: ListEdits(values[name] ?? oldValue(name))], column.column,
+          operation, operand)
+      } else {
+        values[name] = try update.updated(
+          values[name] ?? oldValue(name), column.column, operation, operand)
+      }
     }
+    for (name, list) in lists { values[name] = list.value }
     for (name, old) in zip(layout.table.key, key) {
       if let new = values[name], new != old {
         throw OperationFailure(

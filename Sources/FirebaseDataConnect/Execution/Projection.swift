@@ -6,7 +6,7 @@ import Hearth
 /// the same in every execution, and are resolved once.
 final class SelectedColumns: Sendable {
   /// The response keys.
-  fileprivate let names: [String]
+  fileprivate let names: MemberNames
   fileprivate let columns: [TableLayout.ColumnLayout]
   fileprivate let decoding: ProjectedRow.Plan
 
@@ -21,7 +21,7 @@ final class SelectedColumns: Sendable {
       columns.append(column)
     }
     self.columns = columns
-    names = selections.map(\.responseKey)
+    names = MemberNames(selections.map(\.responseKey))
     decoding = ProjectedRow.Plan(layout.storedFields, columns.map(\.step))
   }
 }
@@ -114,7 +114,7 @@ final class Projection {
   private let selections: [Selection]
   private let visits = Visits()
   /// Those of the objects: also the redacted ones, which checks and `response` read.
-  private let names: [String]
+  private let names: MemberNames
   /// Those that are selected, in their order.
   private let columns: [TableLayout.ColumnLayout]
   /// Whether objects are made of the columns and nothing else.
@@ -295,7 +295,7 @@ final class Projection {
     self.fields = fields
     self.inclusions = inclusions
     let shown = fields.filter { !$0.isRedacted }
-    names = fields.map(\.key) + (execution.marksRows ? [Self.rowMember] : [])
+    names = MemberNames(fields.map(\.key) + (execution.marksRows ? [Self.rowMember] : []))
     markedColumns =
       execution.marksRows
       ? .object(
@@ -455,9 +455,9 @@ final class Projection {
   private func object(_ source: Source) throws -> DataValue {
     visits.isReached = true
     let columns = columnValues(source)
-    if isPlain { return .object(DataObject(names: names, values: columns)) }
+    if isPlain { return .object(DataObject(names, values: columns)) }
     var values: [DataValue] = []
-    values.reserveCapacity(names.count)
+    values.reserveCapacity(fields.count + 1)
     for selected in fields {
       let value = try value(selected, source, columns)
       if !selected.checks.isEmpty { try execution.check(selected.checks, value) }
@@ -467,7 +467,7 @@ final class Projection {
       let id = Self.entityID(layout.table.collectionID, source.documentID)
       values.append(.object(["id": .string(id), "columns": markedColumns]))
     }
-    return .object(DataObject(names: names, values: values))
+    return .object(DataObject(names, values: values))
   }
 
   private func value(

@@ -103,8 +103,6 @@ struct ColumnUpdate {
     _ value: DataValue, _ column: Column, _ operation: String, _ operand: DataValue
   ) throws -> DataValue {
     let coercion = InputCoercion(execution.plan)
-    var element = column
-    element.isList = false
     switch operation {
     case "inc", "dec":
       let sign: Int64 = operation == "inc" ? 1 : -1
@@ -124,24 +122,32 @@ struct ColumnUpdate {
         return try coercion.coerced(changed, column.type, column.name)
       default: break
       }
-    case "append", "prepend", "add", "remove":
-      guard column.isList else { break }
-      let old = value.elements ?? []
-      let new = try (operand.elements ?? [operand]).map {
-        try coercion.coerced($0, column.type, column.name)
-      }
-      switch operation {
-      case "append": return .list(old + new)
-      case "prepend": return .list(new + old)
-      case "add":
-        var list = old
-        for value in new where !list.contains(value) { list.append(value) }
-        return .list(list)
-      default: return .list(old.filter { !new.contains($0) })
-      }
     default: break
     }
-    throw OperationFailure("\(column.name) has no update '\(operation)'.")
+    throw unknown(operation, column)
+  }
+
+  /// The same for a column that is a list, which may have many updates.
+  func update(
+    _ list: inout ListEdits, _ column: Column, _ operation: String, _ operand: DataValue
+  ) throws {
+    let coercion = InputCoercion(execution.plan)
+    func elements() throws -> [DataValue] {
+      try (operand.elements ?? [operand]).map {
+        try coercion.coerced($0, column.type, column.name)
+      }
+    }
+    switch operation {
+    case "append": list.append(try elements())
+    case "prepend": list.prepend(try elements())
+    case "add": list.add(try elements())
+    case "remove": list.remove(try elements())
+    default: throw unknown(operation, column)
+    }
+  }
+
+  private func unknown(_ operation: String, _ column: Column) -> OperationFailure {
+    OperationFailure("\(column.name) has no update '\(operation)'.")
   }
 
   private func sum(

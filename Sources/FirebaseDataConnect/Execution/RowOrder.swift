@@ -20,6 +20,8 @@ struct RowOrder {
   private let plan: ConnectorPlan
   private var steps: [Step] = []
   private var isStored = true
+  /// The paths to the columns of the steps: rows that an order leaves equal are equal by it again.
+  private var ordered: Set<[String]> = []
 
   /// Nil for an order that the database has.
   init?(_ layout: TableLayout, _ orders: DataValue?, _ plan: ConnectorPlan) throws {
@@ -35,6 +37,7 @@ struct RowOrder {
     for (name, value) in object.members where !value.isNull {
       if let column = layout.column(name), case .string(let direction) = value {
         if case .enumeration = column.column.type { isStored = false }
+        guard ordered.insert(path + [name]).inserted else { continue }
         steps.append(
           Step(path: path, layout: layout, column: column, isDescending: direction == "DESC"))
       } else if let reference = layout.references.first(where: { $0.name == name }) {

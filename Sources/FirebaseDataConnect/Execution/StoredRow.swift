@@ -23,6 +23,16 @@ struct StoredRow: Sendable, Equatable {
   private(set) var names: [String] = []
   private(set) var values: [StoredValue] = []
 
+  init() {}
+
+  /// `names` has no name twice, and as many elements as `values`.
+  init(names: [String], values: [StoredValue]) {
+    assert(names.count == values.count)
+    self.names = names
+    self.values = values
+  }
+
+  /// Searches linearly: for the columns of a table.
   subscript(_ name: String) -> StoredValue? {
     get {
       guard let index = names.firstIndex(of: name) else { return nil }
@@ -79,9 +89,9 @@ extension StoredRow: DocumentValueCodable {
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: DataValue.MemberKey.self)
-    for key in container.allKeys {
-      self[key.stringValue] = try container.decode(StoredValue.self, forKey: key)
-    }
+    let keys = container.allKeys
+    names = keys.map(\.stringValue)
+    values = try keys.map { try container.decode(StoredValue.self, forKey: $0) }
   }
 }
 

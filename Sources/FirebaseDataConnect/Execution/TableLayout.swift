@@ -260,11 +260,11 @@ extension StoredValue {
       row[Self.nestedList] = list
       self = .map(row)
     case .object(let object):
-      var row = StoredRow()
-      for (name, value) in object.members {
-        row[Self.fieldName(name)] = StoredValue(value, isInList: false)
-      }
-      self = .map(row)
+      // Different names have different field names.
+      self = .map(
+        StoredRow(
+          names: object.names.map { Self.fieldName($0) },
+          values: object.values.map { StoredValue($0, isInList: false) }))
     }
   }
 }

@@ -10,6 +10,32 @@ struct ValueFilter {
     let name: String
     /// One, except for "in" and "nin".
     let operands: [DataValue]
+    /// The operands in their order, if they have one.
+    private let sorted: [DataValue]?
+
+    init(name: String, operands: [DataValue]) {
+      self.name = name
+      self.operands = operands
+      guard let first = operands.first, operands.allSatisfy({ first.order($0) != nil }) else {
+        sorted = nil
+        return
+      }
+      sorted = operands.sorted { $0.order($1) ?? 0 < 0 }
+    }
+
+    /// Whether one of the operands equals the value.
+    func has(_ value: DataValue) -> Bool {
+      guard let sorted else { return operands.contains { value.order($0) == 0 } }
+      var range = 0..<sorted.count
+      while !range.isEmpty {
+        let middle = range.lowerBound + range.count / 2
+        guard let order = value.order(sorted[middle]) else { return false }
+        if order == 0 { return true }
+        range =
+          order < 0 ? range.lowerBound..<middle : (middle + 1)..<range.upperBound
+      }
+      return false
+    }
   }
 
   private let comparisons: [Comparison]
@@ -43,7 +69,7 @@ struct ValueFilter {
   func matches(_ value: DataValue) -> Bool {
     comparisons.allSatisfy { comparison in
       let operands = comparison.operands
-      let isEqual = operands.contains { value.order($0) == 0 }
+      let isEqual = comparison.has(value)
       let order = operands.first.flatMap { $0.isNull || value.isNull ? nil : value.order($0) }
       return switch comparison.name {
       case "isNull": value.isNull == (operands == [true])

@@ -27,50 +27,68 @@ public enum DataValue: Hashable, Sendable {
 ///     var claims: DataObject = ["email": "ada@example.com"]
 ///     claims["email_verified"] = true
 public struct DataObject: Hashable, Sendable {
+  private var list: MemberNames
   /// The names of the members, each once. The rows of a result share them.
-  public private(set) var names: [String]
+  public var names: [String] { list.names }
   /// The values of the members, in the order of `names`.
   public private(set) var values: [DataValue]
 
   /// Creates an object without members.
   public init() {
-    names = []
+    list = .none
     values = []
   }
 
-  /// The rows of a result share `names`. Both have the same number of elements.
-  init(names: [String], values: [DataValue]) {
-    assert(names.count == values.count)
-    self.names = names
+  /// The rows of a result share `list`. It has as many names as there are values.
+  init(_ list: MemberNames, values: [DataValue]) {
+    assert(list.names.count == values.count)
+    self.list = list
     self.values = values
   }
 
+  /// `names` has no name twice, and as many elements as `values`.
+  init(names: [String], values: [DataValue]) { self.init(MemberNames(names), values: values) }
+
   /// The value of a member. Nil if there is no such member; assigning nil removes it, and a new
-  /// name is appended. Searches linearly.
+  /// name is appended. Takes constant time, except for a removal, which moves the members after it.
   public subscript(_ name: String) -> DataValue? {
-    get {
-      guard let index = names.firstIndex(of: name) else { return nil }
-      return values[index]
-    }
+    get { list.position(of: name).map { values[$0] } }
     set {
-      switch (names.firstIndex(of: name), newValue) {
+      switch (list.position(of: name), newValue) {
       case (let index?, let value?): values[index] = value
       case (let index?, nil):
-        names.remove(at: index)
+        makeNamesUnique()
+        list.remove(at: index)
         values.remove(at: index)
       case (nil, let value?):
-        names.append(name)
+        makeNamesUnique()
+        list.append(name)
         values.append(value)
       case (nil, nil): break
       }
     }
   }
 
+  private mutating func makeNamesUnique() {
+    if !isKnownUniquelyReferenced(&list) { list = MemberNames(list.names) }
+  }
+
+  /// Whether both have the same members in the same order.
+  public static func == (lhs: DataObject, rhs: DataObject) -> Bool {
+    (lhs.list === rhs.list || lhs.names == rhs.names) && lhs.values == rhs.values
+  }
+
+  /// Hashes the names and the values.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(names)
+    hasher.combine(values)
+  }
+
   /// The members as pairs.
   public var members: Zip2Sequence<[String], [DataValue]> { zip(names, values) }
 
   /// Whether there are no members.
-  public var isEmpty: Bool { names.isEmpty }
+  public var isEmpty: Bool { values.isEmpty }
 }
 
 extension DataValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
@@ -210,11 +228,10 @@ extension DataValue: Codable {
   /// `.double`. Members are sorted by name.
   public init(from decoder: any Decoder) throws {
     if let container = try? decoder.container(keyedBy: MemberKey.self) {
-      var object = DataObject()
-      for key in container.allKeys.sorted(by: { $0.stringValue < $1.stringValue }) {
-        object[key.stringValue] = try container.decode(DataValue.self, forKey: key)
-      }
-      self = .object(object)
+      let keys = container.allKeys.sorted { $0.stringValue < $1.stringValue }
+      self = .object(
+        DataObject(
+          try keys.map { ($0.stringValue, try container.decode(DataValue.self, forKey: $0)) }))
       return
     }
     if var container = try? decoder.unkeyedContainer() {

@@ -155,7 +155,7 @@ private struct TreeDecoder: Decoder {
     var codingPath: [any CodingKey] { decoder.codingPath }
     var allKeys: [Key] { object.names.compactMap { Key(stringValue: $0) } }
 
-    func contains(_ key: Key) -> Bool { object.names.contains(key.stringValue) }
+    func contains(_ key: Key) -> Bool { object[key.stringValue] != nil }
 
     private func child(_ key: Key) throws -> TreeDecoder {
       guard let value = object[key.stringValue] else {

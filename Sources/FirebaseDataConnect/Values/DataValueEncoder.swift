@@ -35,7 +35,7 @@ enum DataValueEncoder {
 private final class Node {
   var value = DataValue.null
   /// Members or elements that are not finished.
-  var names: [String] = []
+  let names = MemberNames([])
   var children: [Node] = []
 
   enum Kind { case single, keyed, unkeyed }
@@ -45,13 +45,13 @@ private final class Node {
     switch kind {
     case .single: value
     case .keyed:
-      .object(DataObject(zip(names, children).map { ($0, $1.result) }))
+      .object(DataObject(names, values: children.map(\.result)))
     case .unkeyed: .list(children.map(\.result))
     }
   }
 
   func set(_ node: Node, for name: String) {
-    if let index = names.firstIndex(of: name) {
+    if let index = names.position(of: name) {
       children[index] = node
     } else {
       names.append(name)
