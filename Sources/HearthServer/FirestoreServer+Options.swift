@@ -16,7 +16,10 @@
       public var host = "127.0.0.1"
       /// The port; 0 for any free one, see `FirestoreServer.port`. Default: 8080.
       public var port = 8080
-      /// Whether files that do not exist are created when a client names them. Default: false.
+      /// Whether files that do not exist are created: one that is served when the server is created,
+      /// those of a folder when a client writes to them or begins a transaction that may. Until then,
+      /// reads find such a database empty, and listeners go on when it is created. Default: false, so
+      /// that calls for such a database fail with `notFound`.
       public var createsDatabases = false
       /// Refuses writes. Not possible for a database on a PostgreSQL server. Default: false.
       public var isReadOnly = false
@@ -91,8 +94,8 @@
       }
     }
 
-    /// Limits on what clients may use. A call beyond `runningCalls` or `targetsPerStream` fails with
-    /// `resourceExhausted`. A larger message ends its call with a reset of its stream, which clients
+    /// Limits on what clients may use. A call beyond `runningCalls`, `targetsPerStream` or `databases`
+    /// fails with `resourceExhausted`. A larger message ends its call with a reset of its stream, which clients
     /// report as `unavailable`. Calls beyond `streamsPerConnection` wait in the client.
     public struct Limits: Sendable, Hashable {
       /// The size of a request's message, in bytes; over REST, of its body. Default: twice Firestore's 10 MiB for a commit,
@@ -107,6 +110,10 @@
       /// Targets of one `Listen` stream. Default: 1,000.
       public var targetsPerStream = 1000
 
+      /// Databases of a folder: with so many, `Options.createsDatabases` creates no more, and the write
+      /// that needs one fails with `resourceExhausted`. Those that exist are served, however many they
+      /// are. Default: 1,000.
+      public var databases = 1000
       /// Queries and single documents that one `Listen` stream watches.
       var membersPerStream = 10_000
       /// Bytes of requests that may be in memory at a time; at least one message.
@@ -136,8 +143,7 @@
         throw .invalidArgument("A port is a number from 0 to 65535.")
       }
       guard limits.messageBytes > 0, limits.connections > 0, limits.streamsPerConnection > 0,
-        limits.runningCalls > 0,
-        limits.targetsPerStream > 0
+        limits.runningCalls > 0, limits.targetsPerStream > 0, limits.databases > 0
       else { throw .invalidArgument("A server's limits are greater than zero.") }
       guard serviceKeys.allSatisfy({ $0.utf8.count >= ServiceKeys.shortest }) else {
         throw .invalidArgument(

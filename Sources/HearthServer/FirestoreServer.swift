@@ -81,7 +81,7 @@
           at: path, creates: options.createsDatabases && !options.isReadOnly, settings,
           ServedIndexes(
             json: options.isReadOnly ? nil : options.indexes, areRequired: options.requiresIndexes),
-          logger: logger)
+          databaseLimit: options.limits.databases, logger: logger)
         try self.init(catalog, options, logger: logger)
       } catch let status as Status {
         throw status.nsError

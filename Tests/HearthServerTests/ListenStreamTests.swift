@@ -176,9 +176,9 @@
         let name = try DatabaseName(TestServer.database)
         let (sent, inputs) = (SentMessages(), ListenInputs())
         let stream = ListenStream(
-          try await server.catalog.use(name), name, inputs, RPCWriter(wrapping: sent),
-          targetLimit: 1
-        ) {}
+          ListenStream.Source(
+            database: try await server.catalog.use(name, for: .reading), close: {}), name, inputs,
+          RPCWriter(wrapping: sent), targetLimit: 1)
         defer { stream.close() }
         let streams = ListenStreams { _ in }
         streams.add(inputs)
@@ -212,9 +212,9 @@
         let name = try DatabaseName(TestServer.database)
         let (sent, inputs) = (SentMessages(), ListenInputs())
         let stream = ListenStream(
-          try await server.catalog.use(name), name, inputs, RPCWriter(wrapping: sent),
-          targetLimit: 1
-        ) {}
+          ListenStream.Source(
+            database: try await server.catalog.use(name, for: .reading), close: {}), name, inputs,
+          RPCWriter(wrapping: sent), targetLimit: 1)
         defer { stream.close() }
         func next() async throws -> ListenInputs.Input {
           for _ in 0..<4000 {
@@ -254,9 +254,9 @@
         let name = try DatabaseName(TestServer.database)
         let (sent, inputs) = (SentMessages(), ListenInputs())
         let stream = ListenStream(
-          try await server.catalog.use(name), name, inputs, RPCWriter(wrapping: sent),
-          targetLimit: 2
-        ) {}
+          ListenStream.Source(
+            database: try await server.catalog.use(name, for: .reading), close: {}), name, inputs,
+          RPCWriter(wrapping: sent), targetLimit: 2)
         defer { stream.close() }
         for id in [1, 2] as [Int32] {
           var target = Self.query("a")

@@ -273,8 +273,8 @@
           $0.database = TestServer.database
           $0.options.readWrite.retryTransaction = second
         }
-        let transactions = try await server.catalog.use(DatabaseName(TestServer.database))
-          .transactions
+        let name = try DatabaseName(TestServer.database)
+        let transactions = try await server.catalog.use(name, for: .writing).transactions
         func wait(for count: Int) async throws {
           try await server.eventually {
             if transactions.beginning != count { throw CancellationError() }

@@ -35,7 +35,7 @@
       help: "The address. Other than loopback, it needs TLS, and a token file or a service account."
     )
     var host = "127.0.0.1"
-    @Flag(help: "Create the databases that clients name.")
+    @Flag(help: "Create the databases that clients write to.")
     var create = false
     @Flag(help: "Behave like Google's emulator. Implies --create.")
     var emulator = false
@@ -52,6 +52,8 @@
     @Flag(help: "Refuse writes.")
     var readOnly = false
     @Option(
+    @Option(help: "Create no more databases in a folder that has so many.")
+    var maxDatabases: Int?
       name: .customLong("tls-certificate"), help: "A PEM file with the server's certificate chain.",
       completion: .file())
     var certificate: String?
@@ -114,6 +116,7 @@
         }
         if let tokenFile {
           options.serviceKeys = try String(contentsOfFile: tokenFile, encoding: .utf8)
+        if let maxDatabases { options.limits.databases = maxDatabases }
             .split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
             .filter { !$0.isEmpty && !$0.hasPrefix("#") }
           guard !options.serviceKeys.isEmpty else {

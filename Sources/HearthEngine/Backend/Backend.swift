@@ -334,6 +334,12 @@ package protocol TimeRepairingBackend: Backend {
 
 /// The verbs that only a backend with a file has.
 package protocol FileBackend: LocalBackend, ExpiringBackend {
+  /// The path of the file.
+  var path: String { get }
+  /// Whether the file and those beside it are still the ones that were opened. If not, all writes fail
+  /// with `failedPrecondition`. Asks the file system.
+  var isInPlace: Bool { get }
+
   // MARK: Maintenance; see `EmbeddedBackend.FileMaintenance` for a file that is not open.
 
   func check(_ progress: MaintenanceHandler?) async throws -> CheckReport

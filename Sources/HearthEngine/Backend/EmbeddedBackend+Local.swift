@@ -74,6 +74,8 @@ extension EmbeddedBackend {
 }
 
 extension EmbeddedBackend: FileBackend {
+  package var isInPlace: Bool { store.environment.isInPlace }
+
   // MARK: Maintenance
 
   package func check(_ progress: MaintenanceHandler?) async throws -> CheckReport {

@@ -78,6 +78,7 @@
     var sub: SubjectClaim
     var iat: IssuedAtClaim
     var exp: ExpirationClaim
+    var nbf: NotBeforeClaim?
     var aud: AudienceClaim?
     var scope: String?
 
@@ -104,6 +105,9 @@
         exp.value.timeIntervalSince(iat.value) <= AccountTokens.longestSeconds
       else {
         throw .refused("The token is valid for more than an hour, or from a time in the future.")
+      }
+      if let nbf, nbf.value > now + AccountTokens.skew {
+        throw .refused("The token is valid from a time in the future.")
       }
     }
   }

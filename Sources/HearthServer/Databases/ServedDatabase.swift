@@ -7,10 +7,13 @@
     let backend: any Backend
     let transactions: TransactionSessions
     let indexes: ServedIndexes
+    /// Whether it is shown for databases that do not exist: nothing is written to it.
+    let isPlaceholder: Bool
     private let preparation: Guarded<Task<Void, any Error>?>
 
-    init(_ backend: any Backend, _ indexes: ServedIndexes) {
+    init(_ backend: any Backend, _ indexes: ServedIndexes, isPlaceholder: Bool = false) {
       self.indexes = indexes
+      self.isPlaceholder = isPlaceholder
       preparation = Guarded(indexes.prepare(backend))
       self.backend = backend.complete
       transactions = TransactionSessions(self.backend)

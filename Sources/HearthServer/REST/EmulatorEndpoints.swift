@@ -14,19 +14,19 @@
       switch route {
       case .clear(let name):
         let name = try DatabaseName(name)
-        let database = try await catalog.use(name)
-        defer { catalog.endUse(of: name) }
+        let database = try await catalog.use(name, for: .reading)
+        defer { catalog.endUse(of: name, database) }
         try await clear(database)
       case .export(let project):
-        let files = try await Files(project, body, catalog)
-        defer { catalog.endUse(of: files.name) }
+        let files = try await Files(project, body, catalog, for: .reading)
+        defer { catalog.endUse(of: files.name, files.database) }
         let path = files.path
         try await Self.readable {
           _ = try await files.backend.export(to: path, replacing: false, nil)
         }
       case .load(let project):
-        let files = try await Files(project, body, catalog)
-        defer { catalog.endUse(of: files.name) }
+        let files = try await Files(project, body, catalog, for: .writing)
+        defer { catalog.endUse(of: files.name, files.database) }
         let path = files.path
         try await Self.readable {
           _ = try await files.backend.importDocuments(
@@ -76,10 +76,14 @@
 
       /// In use, until `DatabaseCatalog.endUse`.
       let name: DatabaseName
+      let database: ServedDatabase
       let backend: any FileBackend
       let path: String
 
-      init(_ project: String, _ body: [UInt8], _ catalog: DatabaseCatalog) async throws(Status) {
+      init(
+        _ project: String, _ body: [UInt8], _ catalog: DatabaseCatalog,
+        for purpose: DatabaseCatalog.Purpose
+      ) async throws(Status) {
         guard let body = try? JSONDecoder().decode(Body.self, from: Data(body)) else {
           throw .invalidArgument(
             "The body has a database, an export_directory and an export_name.")
@@ -91,11 +95,13 @@
         guard !body.export_name.isEmpty, !body.export_name.contains("/") else {
           throw .invalidArgument("An export_name is the name of a file in the export_directory.")
         }
-        guard let backend = try await catalog.use(name).backend as? any FileBackend else {
-          catalog.endUse(of: name)
+        let database = try await catalog.use(name, for: purpose)
+        guard let backend = database.backend as? any FileBackend else {
+          catalog.endUse(of: name, database)
           throw Status(.unimplemented, "Only a database in a file is exported and imported.")
         }
         self.name = name
+        self.database = database
         self.backend = backend
         path = body.export_directory + "/" + body.export_name + ".jsonl"
       }

@@ -38,7 +38,9 @@
       request: ProtoBatchGetDocumentsRequest, response: RPCWriter<ProtoBatchGetDocumentsResponse>,
       context: ServerContext
     ) async throws {
-      try await with(database: request.database) { database, name in
+      try await with(
+        database: request.database, writes: request.newTransaction.isWriting
+      ) { database, name in
         var paths: [ResourcePath] = []
         var seen: Set<ResourcePath> = []
         for document in request.documents {
@@ -83,7 +85,8 @@
     func createDocument(
       request: ProtoCreateDocumentRequest, context: ServerContext
     ) async throws -> ProtoDocument {
-      try await with(document: request.parent, allowsRoot: true) { database, name, parent in
+      try await with(document: request.parent, allowsRoot: true, writes: true) {
+        database, name, parent in
         let id = request.documentID.isEmpty ? Self.newID() : request.documentID
         let path = parent.appending(request.collectionID).appending(id)
         let mutation = Mutation(
@@ -101,7 +104,7 @@
     func updateDocument(
       request: ProtoUpdateDocumentRequest, context: ServerContext
     ) async throws -> ProtoDocument {
-      try await with(document: request.document.name) { database, name, _ in
+      try await with(document: request.document.name, writes: true) { database, name, _ in
         let mutation = try name.mutation(
           .with {
             $0.update = request.document
@@ -135,7 +138,7 @@
     func deleteDocument(
       request: ProtoDeleteDocumentRequest, context: ServerContext
     ) async throws -> Google_Protobuf_Empty {
-      try await with(document: request.name) { database, name, _ in
+      try await with(document: request.name, writes: true) { database, name, _ in
         let mutation = try name.mutation(
           .with {
             $0.delete = request.name

@@ -41,8 +41,11 @@
       var stream = stream
       do {
         while let input = inputs.next() {
-          if case .request(let first) = input, stream == nil {
+          switch input {
+          case .request(let first) where stream == nil:
             stream = try await open(first.database, inputs, response)
+          case .creation: if let stream { stream.move(to: try await use(stream.name, inputs)) }
+          default: break
           }
           try await stream?.handle(input)
         }
@@ -57,20 +60,29 @@
       _ database: String, _ inputs: ListenInputs, _ response: RPCWriter<ProtoListenResponse>
     ) async throws -> ListenStream {
       let name = try DatabaseName(database)
+      return ListenStream(
+        try await use(name, inputs), name, inputs, response, targetLimit: targetsPerStream,
+        memberLimit: membersPerStream)
+    }
+
+    /// A database for a stream. One that does not exist yet is empty, and adds an input when it is created.
+    private func use(
+      _ name: DatabaseName, _ inputs: ListenInputs
+    ) async throws -> ListenStream.Source {
       do {
-        let database = try await catalog.use(name)
+        let watch = DatabaseCatalog.CreationWatch { inputs.add(.creation) }
+        let database = try await catalog.use(name, for: .listening(watch))
+        let source = ListenStream.Source(database: database) { [catalog] in
+          catalog.endUse(of: name, database)
+          catalog.remove(watch, of: name)
+        }
         do {
           try await database.prepared()
         } catch {
-          catalog.endUse(of: name)
+          source.close()
           throw error
         }
-        return ListenStream(
-          database, name, inputs, response, targetLimit: targetsPerStream,
-          memberLimit: membersPerStream
-        ) {
-          [catalog] in catalog.endUse(of: name)
-        }
+        return source
       } catch let status as Status {
         throw name.named(status)
       }

@@ -11,7 +11,9 @@
       request: ProtoRunQueryRequest, response: RPCWriter<ProtoRunQueryResponse>,
       context: ServerContext
     ) async throws {
-      try await with(document: request.parent, allowsRoot: true) { database, name, parent in
+      try await with(
+        document: request.parent, allowsRoot: true, writes: request.newTransaction.isWriting
+      ) { database, name, parent in
         let query = try name.query(request.structuredQuery, below: parent)
         try query.check()
         let consistency: ServedDatabase.Consistency
@@ -61,7 +63,9 @@
       request: ProtoRunAggregationQueryRequest,
       response: RPCWriter<ProtoRunAggregationQueryResponse>, context: ServerContext
     ) async throws {
-      try await with(document: request.parent, allowsRoot: true) { database, name, parent in
+      try await with(
+        document: request.parent, allowsRoot: true, writes: request.newTransaction.isWriting
+      ) { database, name, parent in
         let asked = request.structuredAggregationQuery
         let query = try name.query(asked.structuredQuery, below: parent)
         let aggregations = try asked.aggregations.map { try name.aggregation($0) }

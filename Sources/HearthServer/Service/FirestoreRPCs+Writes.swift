@@ -10,7 +10,9 @@
     func beginTransaction(
       request: ProtoBeginTransactionRequest, context: ServerContext
     ) async throws -> ProtoBeginTransactionResponse {
-      try await with(database: request.database) { database, _ in
+      // A transaction without a mode may write.
+      let writes = request.options.mode == nil || request.options.isWriting
+      return try await with(database: request.database, writes: writes) { database, _ in
         let id = try await database.transactions.begin(
           request.options, isReadOnly: false, context.remotePeer)
         return .with { $0.transaction = id }
@@ -20,7 +22,8 @@
     func commit(
       request: ProtoCommitRequest, context: ServerContext
     ) async throws -> ProtoCommitResponse {
-      try await with(database: request.database) { database, name in
+      try await with(database: request.database, writes: !request.writes.isEmpty) {
+        database, name in
         let mutations = try name.mutations(request.writes)
         let result =
           request.transaction.isEmpty
@@ -49,7 +52,8 @@
     func batchWrite(
       request: ProtoBatchWriteRequest, context: ServerContext
     ) async throws -> ProtoBatchWriteResponse {
-      try await with(database: request.database) { database, name in
+      try await with(database: request.database, writes: !request.writes.isEmpty) {
+        database, name in
         let mutations = request.writes.map { proto in
           Result { () throws(Status) in try name.mutation(proto) }
         }
@@ -118,7 +122,7 @@
               })
             continue
           }
-          try await with(name) { database in
+          try await with(name, writes: !message.writes.isEmpty) { database in
             let result =
               message.writes.isEmpty
               ? nil : try await database.commit(try name.mutations(message.writes))
@@ -134,6 +138,11 @@
         }
       }
     }
+  }
+
+  extension ProtoTransactionOptions {
+    /// Whether the transaction is explicitly one that may write.
+    var isWriting: Bool { if case .readWrite? = mode { true } else { false } }
   }
 
   extension ProtoStatus {

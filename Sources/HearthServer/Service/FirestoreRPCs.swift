@@ -17,12 +17,14 @@
     let membersPerStream: Int
 
     /// Runs a call on the database with this name.
+    ///
+    /// - Parameter writes: Whether the call may create the database.
     func with<Answer>(
-      _ name: DatabaseName, _ body: (ServedDatabase) async throws -> Answer
+      _ name: DatabaseName, writes: Bool, _ body: (ServedDatabase) async throws -> Answer
     ) async throws -> Answer {
       do {
-        let database = try await catalog.use(name)
-        defer { catalog.endUse(of: name) }
+        let database = try await catalog.use(name, for: writes ? .writing : .reading)
+        defer { catalog.endUse(of: name, database) }
         try await database.prepared()
         return try await body(database)
       } catch let status as Status {
@@ -32,19 +34,20 @@
 
     /// A call that names a database.
     func with<Answer>(
-      database: String, _ body: (ServedDatabase, DatabaseName) async throws -> Answer
+      database: String, writes: Bool = false,
+      _ body: (ServedDatabase, DatabaseName) async throws -> Answer
     ) async throws -> Answer {
       let name = try DatabaseName(database)
-      return try await with(name) { try await body($0, name) }
+      return try await with(name, writes: writes) { try await body($0, name) }
     }
 
     /// A call that names a document or, if `allowsRoot`, a database's root.
     func with<Answer>(
-      document: String, allowsRoot: Bool = false,
+      document: String, allowsRoot: Bool = false, writes: Bool = false,
       _ body: (ServedDatabase, DatabaseName, ResourcePath) async throws -> Answer
     ) async throws -> Answer {
       let (name, path) = try DatabaseName.parse(document: document, allowsRoot: allowsRoot)
-      return try await with(name) { try await body($0, name, path) }
+      return try await with(name, writes: writes) { try await body($0, name, path) }
     }
   }
 

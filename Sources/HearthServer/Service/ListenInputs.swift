@@ -10,7 +10,10 @@
   final class ListenInputs: Sendable {
     enum Input: Sendable {
       case request(ProtoListenRequest)
-      case events([TargetSet.Event])
+      /// The events of a target set, with its number.
+      case events([TargetSet.Event], of: Int)
+      /// The database, which did not exist, is created.
+      case creation
       case heartbeat
     }
 

@@ -28,12 +28,24 @@
 
     private enum Member {
       case document(ResourcePath)
-      case query
+      /// The query is kept for another database; nil if there will be none.
+      case query(StructuredQuery?)
     }
 
-    private let database: ServedDatabase
-    private let name: DatabaseName
-    private let set: TargetSet
+    /// The database that is listened to.
+    struct Source: Sendable {
+      let database: ServedDatabase
+      /// Ends its use.
+      let close: @Sendable () -> Void
+    }
+
+    let name: DatabaseName
+    private var source: Source
+    private var database: ServedDatabase { source.database }
+    private var set: TargetSet
+    /// The number of the target set. Events of earlier sets are ignored.
+    private var setNumber = 0
+    private let inputs: ListenInputs
     private let targetLimit: Int
     private let memberLimit: Int
     private var targets: [Int32: Target] = [:]
@@ -46,27 +58,53 @@
     private var newest: (token: ChangeToken, time: StateTime)?
     /// The newest consistent snapshot; nil while the client has a part of the next one.
     private var snapshot: ProtoTargetChange?
-    /// Nil after it was called.
-    private var onClose: (() -> Void)?
+    private var isClosed = false
 
     init(
-      _ database: ServedDatabase, _ name: DatabaseName, _ inputs: ListenInputs,
-      _ writer: RPCWriter<ProtoListenResponse>, targetLimit: Int, memberLimit: Int = 10_000,
-      onClose: @escaping () -> Void
+      _ source: Source, _ name: DatabaseName, _ inputs: ListenInputs,
+      _ writer: RPCWriter<ProtoListenResponse>, targetLimit: Int, memberLimit: Int = 10_000
     ) {
-      self.onClose = onClose
+      self.source = source
       self.targetLimit = targetLimit
       self.memberLimit = memberLimit
-      self.database = database
+      self.inputs = inputs
       self.name = name
       messages = PartWriter(writer)
-      set = TargetSet(on: database.backend) { inputs.add(.events($0)) }
+      set = TargetSet(on: source.database.backend) { inputs.add(.events($0, of: 0)) }
     }
 
     func close() {
+      if isClosed { return }
+      isClosed = true
       set.close()
-      onClose?()
-      onClose = nil
+      source.close()
+    }
+
+    /// The database, of which all targets have shown that it is empty, exists now: shows them its
+    /// documents as those that were added.
+    func move(to source: Source) {
+      guard !isClosed else { return source.close() }
+      let former = self.source
+      set.close()
+      self.source = source
+      setNumber += 1
+      set = TargetSet(on: source.database.backend) { [inputs, setNumber] in
+        inputs.add(.events($0, of: setNumber))
+      }
+      former.close()
+      (newest, snapshot) = (nil, nil)
+      var added: [(id: Int, target: Listener.Target)] = []
+      for (id, member) in members.sorted(by: { $0.key < $1.key }) {
+        targets[member.target]?.loading.insert(id)
+        switch member.kind {
+        case .document(let path): added.append((id, .document(path)))
+        case .query(let query):
+          guard let query else { continue }
+          added.append((id, .results(of: query)))
+          if !database.isPlaceholder { members[id]?.kind = .query(nil) }
+        }
+      }
+      set.add(added, from: nil)
     }
 
     func handle(_ input: ListenInputs.Input) async throws {
@@ -80,7 +118,10 @@
     private func respond(to input: ListenInputs.Input) async throws {
       switch input {
       case .request(let request): try await handle(request)
-      case .events(let events): for event in events { try await handle(event) }
+      case .events(let events, let number):
+        guard number == setNumber else { return }
+        for event in events { try await handle(event) }
+      case .creation: break
       case .heartbeat: if let snapshot { changeOfAll(snapshot) }
       }
       try await messages.send()
@@ -193,7 +234,8 @@
         try query.check()
         try query.checkListening()
         try await checkIndexes(query)
-        return ([(.query, .results(of: query))], query.projecting)
+        let kept = database.isPlaceholder ? query : nil
+        return ([(.query(kept), .results(of: query))], query.projecting)
       case nil: throw .invalidArgument("A target is a query or documents.")
       }
     }

@@ -12,6 +12,7 @@
       var sub: String
       var iat: Int
       var exp: Int
+      var nbf: Int?
       var aud: String? = AccountTokens.audience
       var scope: String?
 
@@ -29,7 +30,8 @@
     private static func token(
       _ client: String, validFor seconds: Int = 3600,
       for audience: String? = AccountTokens.audience,
-      scope: String? = nil, from issuer: String? = nil, of subject: String? = nil
+      scope: String? = nil, from issuer: String? = nil, of subject: String? = nil,
+      notBefore: Int? = nil
     ) async throws -> String {
       let file = try JSONDecoder().decode(File.self, from: Data(client.utf8))
       let keys = JWTKeyCollection()
@@ -40,7 +42,7 @@
       return try await keys.sign(
         Claims(
           iss: issuer ?? file.client_email, sub: subject ?? file.client_email, iat: now,
-          exp: now + seconds,
+          exp: now + seconds, nbf: notBefore.map { now + $0 },
           aud: audience,
           scope: scope),
         kid: JWKIdentifier(string: file.private_key_id))
@@ -68,6 +70,25 @@
         let error = await #expect(throws: Status.self) { try await tokens.check(token) }
         #expect(error?.code == .unauthenticated)
       }
+    }
+
+    @Test func `a token is refused before the time from which it is valid`() async throws {
+      let keys = try FirestoreServer.ServiceAccount.makeKeys(name: "backend", project: "shop")
+      let time = Guarded(Self.start)
+      let tokens = AccountTokens([try .init(json: keys.server)], now: { time.withLock(\.self) })
+      // Clocks differ by a minute at most, as for the other times.
+      let skew = Int(AccountTokens.skew)
+      for seconds in [-3600, 0, skew - 1, skew] {
+        try await tokens.check(try await Self.token(keys.client, notBefore: seconds))
+      }
+      let later = try await Self.token(keys.client, notBefore: 1800)
+      for seconds in [0.0, 1800 - AccountTokens.skew - 1] {
+        time.withLock { $0 = Self.start + seconds }
+        let refused = await #expect(throws: Status.self) { try await tokens.check(later) }
+        #expect(refused?.code == .unauthenticated)
+      }
+      time.withLock { $0 = Self.start + 1800 - AccountTokens.skew }
+      try await tokens.check(later)
     }
 
     /// What Google's libraries sign: an audience, or scopes and no audience, or an empty one.

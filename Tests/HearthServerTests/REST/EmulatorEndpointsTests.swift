@@ -59,7 +59,8 @@
           }
         }
         let emulator = EmulatorEndpoints(catalog: server.catalog) {}
-        try await emulator.clear(await server.catalog.use(DatabaseName(TestServer.database)), 2)
+        try await emulator.clear(
+          await server.catalog.use(DatabaseName(TestServer.database), for: .writing), 2)
         writing.cancel()
         _ = try? await writing.value
       }

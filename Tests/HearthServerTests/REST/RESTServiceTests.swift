@@ -4,6 +4,7 @@
   import GRPCCore
   import HearthEngine
   import Logging
+  import NIOHTTP1
   import Testing
 
   @testable import HearthServer
@@ -308,6 +309,59 @@
         let asked = try await server.rest("OPTIONS", Self.v1 + "/a/b", "", own)
         #expect(asked.status == 204)
         #expect(asked.headers["access-control-allow-methods"]?.contains("PATCH") == true)
+      }
+    }
+
+    /// What an image, a link or a form of a page sends: no `Origin`, but where the page is.
+    @Test func `requests that pages of other sites cause are refused, unless there are keys`()
+      async throws
+    {
+      let image = ["Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"]
+      @Sendable func sent(_ headers: [String: String]) -> [String: String] {
+        image.merging(headers) { $1 }
+      }
+      let refused = [
+        ["Sec-Fetch-Site": "cross-site"], ["sec-fetch-site": "Cross-Site"],
+        ["Sec-Fetch-Site": "other"], ["Sec-Fetch-Site": "cross-site", "Origin": "null"],
+        ["Sec-Fetch-Site": "same-site", "Origin": "https://evil.example"],
+      ]
+      let answered = [
+        [:], ["Sec-Fetch-Site": "none"], ["Sec-Fetch-Site": "same-origin"],
+        ["Sec-Fetch-Site": "same-site"],
+        // localhost and 127.0.0.1 are two sites, and one machine.
+        ["Sec-Fetch-Site": "cross-site", "Origin": "http://localhost:3000"],
+      ]
+      try await TestServer.run { server in
+        for method in ["GET", "POST", "OPTIONS"] {
+          for headers in refused {
+            let answer = try await server.rest(method, Self.v1 + "/a/b", "", sent(headers))
+            #expect(answer.status == 403, "\(method) \(headers)")
+          }
+        }
+        for path in ["/", "/health"] {
+          #expect(try await server.rest("GET", path, "", refused[0]).status == 403)
+        }
+        for headers in answered {
+          let answer = try await server.rest("GET", Self.v1 + "/a/b", "", sent(headers))
+          #expect(answer.status == 404, "\(headers)")
+        }
+        let asked = try await server.rest(
+          "OPTIONS", Self.v1 + "/a/b", "",
+          ["Sec-Fetch-Site": "cross-site", "Origin": "http://127.0.0.1:3000"])
+        #expect(asked.status == 204)
+      }
+      let key = "0123456789abcdef0123456789abcdef"
+      try await TestServer.run({ $0.serviceKeys = [key] }) { server in
+        let headers = ["Sec-Fetch-Site": "cross-site", "Authorization": "Bearer " + key]
+        let answer = try await server.rest("GET", Self.v1 + "/a/b", "", headers)
+        #expect(answer.status == 404)
+      }
+      // On an address that others reach, the same site may be another machine.
+      let open = BrowserGuard(hasKeys: false, isLoopback: false)
+      for (host, isRefused) in [("db.example.org", true), ("localhost:8080", false)] {
+        let headers: HTTPHeaders = ["host": host, "sec-fetch-site": "same-site"]
+        let answer = try? open.check(headers)
+        #expect((answer == nil) == isRefused, "\(host)")
       }
     }
 

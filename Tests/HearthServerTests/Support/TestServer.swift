@@ -24,11 +24,13 @@
 
     /// Runs `body` with a server that ends with it.
     ///
-    /// - Parameter backend: Closed by the server; nil for a new one in memory.
+    /// - Parameters:
+    ///   - backend: Closed by the server; nil for a new one in memory.
+    ///   - folder: Served with the databases that clients create, in place of the backend.
     static func run<Answer: Sendable>(
       _ configure: @Sendable (inout FirestoreServer.Options) -> Void = { _ in },
       indexes: ServedIndexes = ServedIndexes(), over backend: EmbeddedBackend? = nil,
-      logger: Logger = Logger(label: "hearth.server"),
+      folder: String? = nil, logger: Logger = Logger(label: "hearth.server"),
       _ body: @Sendable (TestServer) async throws -> Answer
     ) async throws -> Answer {
       var settings = EmbeddedBackend.Settings()
@@ -38,7 +40,10 @@
       var options = FirestoreServer.Options()
       options.port = 0
       configure(&options)
-      let catalog = DatabaseCatalog(backend, indexes)
+      let catalog =
+        try folder.map {
+          try DatabaseCatalog(at: $0, creates: true, settings, indexes, logger: logger)
+        } ?? DatabaseCatalog(backend, indexes)
       let server = try FirestoreServer(catalog, options, logger: logger)
       return try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await server.run() }
