@@ -2,7 +2,7 @@
   import Foundation
   import Hearth
 
-  /// Handles ^C (SIGINT) and SIGTERM.
+  /// Handles ^C (SIGINT), SIGTERM, and for commands that ask for it SIGHUP.
   ///
   ///     signal ─▶ while a command creates files      ─▶ its task is cancelled, and removes them
   ///            └─ otherwise, and for a second signal ─▶ the process ends immediately
@@ -13,6 +13,7 @@
       /// Cancels the running command.
       var cancel: (@Sendable () -> Void)?
       var signal: Int32?
+      var hangups: AsyncStream<Void>.Continuation?
     }
 
     private static let state = Guarded(State())
@@ -44,18 +45,36 @@
         var old = sigaction()
         sigaction(signal, nil, &old)
         guard !old.isIgnored else { continue }
-        var action = sigaction()
-        // Only async-signal-safe calls.
-        action.__sigaction_handler.sa_handler = { signal in
-          var number = UInt8(truncatingIfNeeded: signal)
-          _ = write(Interruption.pipe.writing, &number, 1)
-        }
-        action.sa_flags = SA_RESTART
-        sigaction(signal, &action, nil)
+        handle(signal)
       }
     }
 
+    private static func handle(_ signal: Int32) {
+      var action = sigaction()
+      // Only async-signal-safe calls.
+      action.__sigaction_handler.sa_handler = { signal in
+        var number = UInt8(truncatingIfNeeded: signal)
+        _ = write(Interruption.pipe.writing, &number, 1)
+      }
+      action.sa_flags = SA_RESTART
+      sigaction(signal, &action, nil)
+    }
+
+    /// An element after each SIGHUP from now on, which no longer ends the process. Several that come
+    /// together may be one element. For one caller.
+    static func hangups() -> AsyncStream<Void> {
+      let (stream, continuation) = AsyncStream.makeStream(
+        of: Void.self, bufferingPolicy: .bufferingNewest(1))
+      state.withLock { $0.hangups = continuation }
+      handle(SIGHUP)
+      return stream
+    }
+
     private static func take(_ signal: Int32) {
+      if signal == SIGHUP {
+        state.withLock(\.hangups)?.yield()
+        return
+      }
       let cancel = state.withLock { state in
         let cancel = state.signal == nil ? state.cancel : nil
         state.signal = state.signal ?? signal

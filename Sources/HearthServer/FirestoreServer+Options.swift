@@ -1,6 +1,7 @@
 #if Server
   public import CoreMetrics
   public import HearthEngine
+  import Logging
 
   extension FirestoreServer {
     /// How a server listens, whom it lets in, and what it keeps.
@@ -30,8 +31,8 @@
       public var tls: TLS?
       /// The keys that give access to everything. A client sends one as its bearer token. If there
       /// are any, calls without one fail with `unauthenticated`, over REST with status 401. A key has
-      /// at least 16 bytes: creating a server with a shorter one throws `invalidArgument`. Default:
-      /// none.
+      /// at least 16 bytes: creating a server with a shorter one throws `invalidArgument`. See
+      /// `FirestoreServer.replaceKeys` for a server that runs. Default: none.
       public var serviceKeys: [String] = []
       /// The accounts whose clients sign tokens, which give access to everything, as `serviceKeys`
       /// do. Default: none.
@@ -109,11 +110,11 @@
       public var runningCalls = 20_000
       /// Targets of one `Listen` stream. Default: 1,000.
       public var targetsPerStream = 1000
-
       /// Databases of a folder: with so many, `Options.createsDatabases` creates no more, and the write
       /// that needs one fails with `resourceExhausted`. Those that exist are served, however many they
       /// are. Default: 1,000.
       public var databases = 1000
+
       /// Queries and single documents that one `Listen` stream watches.
       var membersPerStream = 10_000
       /// Bytes of requests that may be in memory at a time; at least one message.
@@ -145,11 +146,7 @@
       guard limits.messageBytes > 0, limits.connections > 0, limits.streamsPerConnection > 0,
         limits.runningCalls > 0, limits.targetsPerStream > 0, limits.databases > 0
       else { throw .invalidArgument("A server's limits are greater than zero.") }
-      guard serviceKeys.allSatisfy({ $0.utf8.count >= ServiceKeys.shortest }) else {
-        throw .invalidArgument(
-          "A service key has at least \(ServiceKeys.shortest) bytes. Make one with: "
-            + "openssl rand -hex 32")
-      }
+      try ServiceKeys.check(serviceKeys)
       try retention?.check()
       try ServedIndexes(json: indexes).check()
       if isLoopback { return }
@@ -166,5 +163,25 @@
     var hasKeys: Bool { !serviceKeys.isEmpty || !serviceAccounts.isEmpty }
 
     var isLoopback: Bool { ["127.0.0.1", "::1", "localhost"].contains(host) }
+
+    /// The metadata of the first log message of a server with these options. Has no secrets.
+    func description(of catalog: DatabaseCatalog) -> Logger.Metadata {
+      let access =
+        if hasKeys {
+          "\(serviceKeys.count) keys, \(serviceAccounts.count) accounts"
+        } else if isLoopback {
+          isEmulator ? "this machine, any token" : "this machine, no keys"
+        } else {
+          "everybody, no keys"
+        }
+      var mode: [String] = []
+      if isReadOnly { mode.append("read-only") }
+      if createsDatabases && !isReadOnly { mode.append("creates databases") }
+      if isEmulator { mode.append("emulator") }
+      return [
+        "database": "\(catalog.description)", "tls": tls == nil ? "no" : "yes",
+        "access": "\(access)", "mode": "\(mode.isEmpty ? "plain" : mode.joined(separator: ", "))",
+      ]
+    }
   }
 #endif

@@ -41,10 +41,15 @@
     private let isReadOnly: Bool
     /// Nil without TLS.
     private let certificates: TimedCertificateReloader?
+    private let tls: TLS?
     private let transport: HTTP2ServerTransport.Posix
     private let server: GRPCServer<HTTP2ServerTransport.Posix>
+    private let keys: ServiceKeys
     /// How long calls may run after `shutDown`.
     private let grace: Duration
+    private let logger: Logger
+    /// The metadata of the first log message. Has no secrets.
+    private let description: Logger.Metadata
 
     private struct Running {
       var serving: Task<Void, any Error>?
@@ -103,7 +108,11 @@
       try options.check()
       self.catalog = catalog
       self.grace = grace
+      self.logger = logger
+      description = options.description(of: catalog)
+      if let tls = options.tls { KeyFile.warn(ofOthersWhoMayRead: tls.keyPath, logger) }
       isReadOnly = options.isReadOnly
+      tls = options.tls
       certificates = try options.tls.map { try $0.reloader(logger: logger) }
       let security: HTTP2ServerTransport.Posix.TransportSecurity =
         try certificates.map { try .tls(certificateReloader: $0) } ?? .plaintext
@@ -122,7 +131,7 @@
           // Not on the event loop: it has other connections.
           Task { catalog.endTransactions(of: client) }
         })
-      let keys = ServiceKeys(
+      keys = ServiceKeys(
         options.serviceKeys, accounts: AccountTokens(options.serviceAccounts),
         isEmulator: options.isEmulator)
       let unchecked = options.hasKeys ? UncheckedCalls() : nil
@@ -194,15 +203,20 @@
         return running.isShutDown
       }
       if isShutDown { cutLater() }
+      let announcing = Task { try await announce() }
       let expiring = Task {
+        var misplaced = MisplacedFiles(logger)
         while true {
           try await Task.sleep(for: .seconds(1))
           catalog.expireTransactions()
+          misplaced.update(catalog.openFiles)
+          health.set(isServing: misplaced.isEmpty)
         }
       }
       let beating = Task { [streams] in try await streams.beat() }
       let reloading = Task { [certificates] in try await certificates?.run() }
       defer {
+        announcing.cancel()
         expiring.cancel()
         beating.cancel()
         reloading.cancel()
@@ -216,6 +230,14 @@
       } onCancel: {
         shutDown()
       }
+    }
+
+    private func announce() async throws {
+      let address = try await transport.listeningAddress
+      let host = address.ipv4?.host ?? address.ipv6.map { "[\($0.host)]" } ?? "unknown"
+      var metadata = description
+      metadata["address"] = "\(host):\(try await port)"
+      logger.info("The server listens.", metadata: metadata)
     }
 
     /// Calls that have not ended when the time is over do not keep the server.
@@ -237,6 +259,40 @@
     public func replaceIndexes(json: String) throws {
       if isReadOnly { return }
       do { try catalog.replaceIndexes(json: json) } catch { throw error.nsError }
+    }
+
+    /// Replaces the service keys and accounts while the server runs, for calls that begin later. A
+    /// stream that has begun goes on, whatever its key is.
+    ///
+    ///     try server.replaceKeys([newKey, oldKey])
+    ///     // When all clients have the new one:
+    ///     try server.replaceKeys([newKey])
+    ///
+    /// Throws `invalidArgument` for a key with less than 16 bytes, if there is neither a key nor an
+    /// account, and for a server that was created without any. Then the former ones stay.
+    public func replaceKeys(
+      _ serviceKeys: [String], serviceAccounts: [ServiceAccount] = []
+    ) throws {
+      do {
+        try keys.replace(serviceKeys, AccountTokens(serviceAccounts))
+      } catch {
+        throw error.nsError
+      }
+    }
+
+    /// Reads the certificate and its key now, and not only after `TLS.refreshInterval`: new connections
+    /// get the new certificate. Does nothing without TLS.
+    ///
+    /// Throws `invalidArgument` for files that are not a certificate and its key, which is also logged.
+    /// Then the certificate stays.
+    public func reloadCertificate() throws {
+      guard let certificates, let tls else { return }
+      KeyFile.warn(ofOthersWhoMayRead: tls.keyPath, logger)
+      do {
+        try certificates.reload()
+      } catch {
+        throw tls.invalid(error).nsError
+      }
     }
 
     /// Accepts no more calls, ends listeners and write streams with a status, and lets other calls end
@@ -268,10 +324,14 @@
             }
           })
       } catch {
-        throw Status(
-          .invalidArgument,
-          "\(certificatePath) and \(keyPath) are not a certificate and its key, as PEM: \(error)")
+        throw invalid(error)
       }
+    }
+
+    fileprivate func invalid(_ error: any Error) -> Status {
+      Status(
+        .invalidArgument,
+        "\(certificatePath) and \(keyPath) are not a certificate and its key, as PEM: \(error)")
     }
   }
 #endif

@@ -19,6 +19,9 @@
         A file is the default database of every project. A folder has a file for each database: \
         <project>/<database>.hearth. Other processes may have the files open.
 
+        On SIGHUP the server reads the token file, the service accounts and the certificate again, and keeps its \
+        connections. A file that cannot be used is logged, and the former content stays.
+
         With the trait Postgres, the URL of a PostgreSQL server's database is the default database of every \
         project. Several servers may serve it:
 
@@ -49,11 +52,11 @@
     var strict = false
     @Option(help: "Accept at most so many connections.")
     var maxConnections: Int?
+    @Option(help: "Create no more databases in a folder that has so many.")
+    var maxDatabases: Int?
     @Flag(help: "Refuse writes.")
     var readOnly = false
     @Option(
-    @Option(help: "Create no more databases in a folder that has so many.")
-    var maxDatabases: Int?
       name: .customLong("tls-certificate"), help: "A PEM file with the server's certificate chain.",
       completion: .file())
     var certificate: String?
@@ -61,7 +64,10 @@
       name: .customLong("tls-key"), help: "A PEM file with the certificate's private key.",
       completion: .file())
     var key: String?
-    @Option(help: "Read the certificate and its key again every so many seconds.")
+    @Option(
+      help:
+        "Read the certificate and its key, the token file and the service accounts again every so many seconds, as on SIGHUP."
+    )
     var tlsRefreshSeconds = 600
     @Option(
       help: "A file with service keys, one a line: clients send one as their bearer token.",
@@ -110,28 +116,22 @@
         options.indexes = try indexFile.map { try String(contentsOfFile: $0, encoding: .utf8) }
         options.requiresIndexes = strict
         if let maxConnections { options.limits.connections = maxConnections }
+        if let maxDatabases { options.limits.databases = maxDatabases }
         if let certificate, let key {
           options.tls = .init(certificatePath: certificate, keyPath: key)
           options.tls?.refreshInterval = .seconds(tlsRefreshSeconds)
         }
-        if let tokenFile {
-          options.serviceKeys = try String(contentsOfFile: tokenFile, encoding: .utf8)
-        if let maxDatabases { options.limits.databases = maxDatabases }
-            .split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
-            .filter { !$0.isEmpty && !$0.hasPrefix("#") }
-          guard !options.serviceKeys.isEmpty else {
-            throw ValidationError("\(tokenFile) has no service key.")
-          }
-        }
-        options.serviceAccounts = try serviceAccounts.map {
-          try FirestoreServer.ServiceAccount(json: String(contentsOfFile: $0, encoding: .utf8))
-        }
+        (options.serviceKeys, options.serviceAccounts) = try accessFiles.read()
         if let retentionSeconds, let retentionBytes {
           options.retention = ChangeLogRetention(
             age: .seconds(retentionSeconds), limitBytes: retentionBytes)
         }
         return options
       }
+    }
+
+    private var accessFiles: AccessFiles {
+      AccessFiles(tokenFile: tokenFile, serviceAccounts: serviceAccounts)
     }
 
     /// Calls `body` with the content of a file whenever it has changed, until the task is cancelled.
@@ -153,6 +153,9 @@
     }
 
     func run() async throws {
+      let hangups = Interruption.hangups()
+      let logger = Logger(label: "hearth.serve")
+      accessFiles.warnOfOthers(logger)
       let server = try FirestoreServer(at: path, options)
       if insecure {
         Terminal.writeAside(
@@ -164,10 +167,27 @@
         )
       }
       // The first signal ends the server gracefully.
-      try await Interruption.cancelling { [host] in
+      try await Interruption.cancelling { [host, accessFiles, tlsRefreshSeconds] in
         try await withThrowingTaskGroup(of: Void.self) { group in
           group.addTask {
             try Terminal.print("Listening on \(host):\(try await server.port)")
+          }
+          group.addTask {
+            for await _ in hangups {
+              logger.notice("SIGHUP: the keys, accounts and the certificate are read again.")
+              accessFiles.warnOfOthers(logger)
+              accessFiles.reload(into: server, logger)
+              // The server logs why a certificate is not taken.
+              try? server.reloadCertificate()
+            }
+          }
+          if !accessFiles.isEmpty {
+            group.addTask {
+              while true {
+                try await Task.sleep(for: .seconds(tlsRefreshSeconds))
+                accessFiles.reload(into: server, logger)
+              }
+            }
           }
           if let indexFile {
             group.addTask { await Self.watch(indexFile) { try server.replaceIndexes(json: $0) } }

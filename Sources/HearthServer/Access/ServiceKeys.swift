@@ -7,23 +7,60 @@
   ///     keys, anything else   ─▶ unauthenticated
   ///     none, no token or Bearer owner ─▶ everything: such a server is on loopback
   ///     none, another token   ─▶ unauthenticated, unless it is an emulator
-  struct ServiceKeys: Sendable {
+  final class ServiceKeys: Sendable {
     /// Bytes of a key, at least.
     static let shortest = 16
 
-    private let keys: [[UInt8]]
-    private let accounts: AccountTokens
+    /// The keys and accounts of a time.
+    private struct Access {
+      var keys: [[UInt8]]
+      var accounts: AccountTokens
+
+      init(_ keys: [String], _ accounts: AccountTokens) {
+        self.keys = keys.map { Array($0.utf8) }
+        self.accounts = accounts
+      }
+
+      var isEmpty: Bool { keys.isEmpty && accounts.isEmpty }
+    }
+
+    /// Is empty either always or never.
+    private let access: Guarded<Access>
+    private let isOpen: Bool
     private let acceptsEveryToken: Bool
 
     init(
       _ keys: [String], accounts: AccountTokens = AccountTokens([]), isEmulator: Bool
     ) {
-      self.keys = keys.map { Array($0.utf8) }
-      self.accounts = accounts
-      acceptsEveryToken = isEmulator && keys.isEmpty && accounts.isEmpty
+      let access = Access(keys, accounts)
+      self.access = Guarded(access)
+      isOpen = access.isEmpty
+      acceptsEveryToken = isEmulator && isOpen
     }
 
-    private var isOpen: Bool { keys.isEmpty && accounts.isEmpty }
+    /// Throws `invalidArgument` for a key that could be guessed.
+    static func check(_ keys: [String]) throws(Status) {
+      guard keys.allSatisfy({ $0.utf8.count >= shortest }) else {
+        throw .invalidArgument(
+          "A service key has at least \(shortest) bytes. Make one with: openssl rand -hex 32")
+      }
+    }
+
+    /// Replaces all keys and accounts, for calls that begin later. Throws `invalidArgument` if the
+    /// server would be open to everybody, or was made so.
+    func replace(_ keys: [String], _ accounts: AccountTokens) throws(Status) {
+      try Self.check(keys)
+      let new = Access(keys, accounts)
+      guard !isOpen else {
+        throw .invalidArgument(
+          "A server that was created without keys gets none later. Create it with a key.")
+      }
+      guard !new.isEmpty else {
+        throw .invalidArgument(
+          "A server that was created with keys keeps one key or account at least.")
+      }
+      access.withLock { $0 = new }
+    }
 
     func check(authorization header: String?) async throws(Status) {
       if acceptsEveryToken { return }
@@ -41,6 +78,7 @@
         throw Status(
           .unauthenticated, "This server has no service keys, and accepts no tokens of users.")
       }
+      let (keys, accounts) = access.withLock { ($0.keys, $0.accounts) }
       // All keys are compared, each in full: the time does not show how much of one was right.
       var isFound = false
       for key in keys where Self.areEqual(key, token) { isFound = true }

@@ -19,6 +19,8 @@
 
     private struct State {
       var health = Health.serving
+      /// The health does not change any more.
+      var isShutDown = false
       var watchers: [Int: AsyncStream<Health>.Continuation] = [:]
       var lastWatcher = 0
     }
@@ -29,16 +31,27 @@
 
     var isServing: Bool { state.withLock(\.health) == .serving }
 
+    /// Sets the answer, unless the server shuts down.
+    func set(isServing: Bool) {
+      let health: Health = isServing ? .serving : .notServing
+      state.withLock { state in
+        guard !state.isShutDown, state.health != health else { return }
+        state.health = health
+        for watcher in state.watchers.values { watcher.yield(health) }
+      }
+    }
+
     /// Answers "not serving" from now on, and ends those that watch.
     func shutDown() {
-      let watchers = state.withLock { state in
+      state.withLock { state in
+        let isNew = state.health != .notServing
         state.health = .notServing
-        defer { state.watchers = [:] }
-        return Array(state.watchers.values)
-      }
-      for watcher in watchers {
-        watcher.yield(.notServing)
-        watcher.finish()
+        state.isShutDown = true
+        for watcher in state.watchers.values {
+          if isNew { watcher.yield(.notServing) }
+          watcher.finish()
+        }
+        state.watchers = [:]
       }
     }
 
@@ -72,14 +85,16 @@
 
     /// The health now, and each change of it.
     private func watch() -> (AsyncStream<Health>, Int) {
-      let (stream, continuation) = AsyncStream.makeStream(of: Health.self)
+      // A client that reads slowly gets the newest one.
+      let (stream, continuation) = AsyncStream.makeStream(
+        of: Health.self, bufferingPolicy: .bufferingNewest(1))
       return state.withLock { state in
         state.lastWatcher += 1
         continuation.yield(state.health)
-        if state.health == .serving {
-          state.watchers[state.lastWatcher] = continuation
-        } else {
+        if state.isShutDown {
           continuation.finish()
+        } else {
+          state.watchers[state.lastWatcher] = continuation
         }
         return (stream, state.lastWatcher)
       }

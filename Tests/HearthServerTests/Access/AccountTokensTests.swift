@@ -141,6 +141,20 @@
       }
     }
 
+    @Test func `an account that is removed opens nothing, even with a token that is known`()
+      async throws
+    {
+      let client = try FirestoreServer.ServiceAccount.makeKeys(name: "backend", project: "shop")
+      let accounts = AccountTokens([try .init(json: client.server)], now: { Self.start })
+      let keys = ServiceKeys([], accounts: accounts, isEmulator: false)
+      let header = "Bearer " + (try await Self.token(client.client))
+      try await keys.check(authorization: header)
+      try keys.replace(["0123456789abcdef"], AccountTokens([], now: { Self.start }))
+      await #expect(throws: Status.self) { try await keys.check(authorization: header) }
+      try keys.replace([], AccountTokens([try .init(json: client.server)], now: { Self.start }))
+      try await keys.check(authorization: header)
+    }
+
     @Test func `more tokens than are known are still accepted`() async throws {
       let keys = try FirestoreServer.ServiceAccount.makeKeys(name: "backend", project: "shop")
       let tokens = AccountTokens([try .init(json: keys.server)], knownCount: 4, now: { Self.start })

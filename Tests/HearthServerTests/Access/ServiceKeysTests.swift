@@ -28,6 +28,29 @@
       }
     }
 
+    @Test func `replaced keys hold from then on, and a server with keys keeps some`() async throws {
+      let keys = ServiceKeys([Self.key], isEmulator: false)
+      let new = "another-service-key"
+      try keys.replace([new, Self.key], AccountTokens([]))
+      for key in [new, Self.key] { try await keys.check(authorization: "Bearer \(key)") }
+      try keys.replace([new], AccountTokens([]))
+      try await keys.check(authorization: "Bearer \(new)")
+      await #expect(throws: Status.self) {
+        try await keys.check(authorization: "Bearer \(Self.key)")
+      }
+      // None of these is taken.
+      for refused in [[], ["short"], [Self.key, ""]] {
+        let error = #expect(throws: Status.self) { try keys.replace(refused, AccountTokens([])) }
+        #expect(error?.code == .invalidArgument)
+      }
+      try await keys.check(authorization: "Bearer \(new)")
+      for isEmulator in [false, true] {
+        let open = ServiceKeys([], isEmulator: isEmulator)
+        #expect(throws: Status.self) { try open.replace([new], AccountTokens([])) }
+        try await open.check(authorization: nil)
+      }
+    }
+
     @Test func `without keys, tokens of users are for an emulator only`() async throws {
       let open = ServiceKeys([], isEmulator: false)
       try await open.check(authorization: nil)

@@ -11,6 +11,7 @@ import hmac
 import ipaddress
 import json
 import os
+import signal
 import ssl
 import stat
 import subprocess
@@ -185,4 +186,58 @@ with tempfile.TemporaryDirectory() as folder:
     finally:
         server.terminate()
         server.wait()
-    print("account.py: a service account's own tokens over TLS, others refused, the certificate replaced")
+
+    # On SIGHUP, all is read again at once.
+    with open(f"{folder}/log", "w") as log:
+        server = subprocess.Popen(
+            [hearth, "serve", f"{folder}/data", "--port", "0", "--tls-certificate", f"{folder}/cert.pem",
+             "--tls-key", f"{folder}/key.pem", "--tls-refresh-seconds", "3600",
+             "--service-account", f"{folder}/backend.server.json"],
+            stdout=subprocess.PIPE, stderr=log, text=True)
+    try:
+        port = server.stdout.readline().split(":")[-1].strip()
+
+        def logged():
+            with open(f"{folder}/log") as log:
+                return log.read()
+
+        def wait(is_done):
+            deadline = time.time() + 20
+            while not is_done():
+                assert time.time() < deadline, logged()
+                time.sleep(0.2)
+
+        def reread(is_done):
+            server.send_signal(signal.SIGHUP)
+            wait(is_done)
+
+        def served():
+            return ssl.get_server_certificate(("127.0.0.1", int(port))).strip()
+
+        wait(lambda: "tls=yes" in logged())
+        assert logged().count("chmod 600") == 1, logged()
+        assert rest(token(), f"{folder}/cert.pem") == 200
+        before = served()
+        replace(f"{folder}/cert.pem", b"not a certificate")
+        reread(lambda: "The certificate is not read again." in logged())
+        assert served() == before
+        made, key = certificate()
+        replace(f"{folder}/key.pem", key)
+        replace(f"{folder}/cert.pem", made)
+        os.chmod(f"{folder}/key.pem", 0o600)
+        reread(lambda: served() == made.decode().strip())
+        assert logged().count("chmod 600") == 2, logged()
+        # The account of a stranger takes the place of the former one.
+        good, stranger_good = token(), token(
+            by=crypt.RSASigner.from_service_account_info(stranger), iss=stranger["client_email"],
+            sub=stranger["client_email"])
+        with open(f"{folder}/stranger.server.json", "rb") as file:
+            replace(f"{folder}/backend.server.json", file.read())
+        assert rest(good, f"{folder}/cert.pem") == 200
+        reread(lambda: rest(good, f"{folder}/cert.pem") == 401)
+        assert rest(stranger_good, f"{folder}/cert.pem") == 200
+        assert rest(good, f"{folder}/cert.pem") == 401
+    finally:
+        server.terminate()
+        server.wait()
+    print("account.py: a service account's own tokens over TLS, others refused, the certificate replaced, also on SIGHUP")

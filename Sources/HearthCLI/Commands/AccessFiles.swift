@@ -1,0 +1,67 @@
+#if Tools && Server
+  import ArgumentParser
+  import Foundation
+  import HearthServer
+  import Logging
+
+  /// The files with the keys and accounts of a server.
+  struct AccessFiles: Sendable {
+    /// One key a line.
+    var tokenFile: String?
+    var serviceAccounts: [String]
+
+    var isEmpty: Bool { tokenFile == nil && serviceAccounts.isEmpty }
+
+    func read() throws -> (keys: [String], accounts: [FirestoreServer.ServiceAccount]) {
+      var keys: [String] = []
+      if let tokenFile {
+        keys = try Self.content(of: tokenFile)
+          .split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
+          .filter { !$0.isEmpty && !$0.hasPrefix("#") }
+        guard !keys.isEmpty else { throw Failure("\(tokenFile) has no service key.") }
+      }
+      let accounts = try serviceAccounts.map { path in
+        do {
+          return try FirestoreServer.ServiceAccount(json: try Self.content(of: path))
+        } catch let failure as Failure {
+          throw failure
+        } catch {
+          throw Failure("\(path): \(error.localizedDescription)")
+        }
+      }
+      return (keys, accounts)
+    }
+
+    private static func content(of path: String) throws -> String {
+      do {
+        return try String(contentsOfFile: path, encoding: .utf8)
+      } catch {
+        throw Failure("\(path) cannot be read: \(error.localizedDescription)")
+      }
+    }
+
+    /// Gives a server the keys and accounts of the files as they are now. If one cannot be used, the
+    /// server keeps all of its own, and this is logged.
+    func reload(into server: FirestoreServer, _ logger: Logger) {
+      if isEmpty { return }
+      do {
+        let (keys, accounts) = try read()
+        try server.replaceKeys(keys, serviceAccounts: accounts)
+      } catch {
+        let reason = (error as? Failure)?.description ?? error.localizedDescription
+        logger.error(
+          "The keys and accounts were not replaced.", metadata: ["error": "\(reason)"])
+      }
+    }
+
+    /// Warns of files with a secret that others than their owner may read. The server's part of an
+    /// account has none.
+    func warnOfOthers(_ logger: Logger) {
+      if let tokenFile { KeyFile.warn(ofOthersWhoMayRead: tokenFile, logger) }
+      for path in serviceAccounts
+      where (try? Self.content(of: path))?.contains("\"private_key\"") == true {
+        KeyFile.warn(ofOthersWhoMayRead: path, logger)
+      }
+    }
+  }
+#endif
