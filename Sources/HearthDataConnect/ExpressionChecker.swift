@@ -21,6 +21,22 @@ enum ExpressionChecker {
     }
   }
 
+  /// A sentence for each comparison of `@auth(expr:)` that lets in callers without authentication, for
+  /// whom the members of `auth` are null.
+  static func warnings(in source: String, _ context: ExpressionContext) -> [String] {
+    guard context.kind == .auth, let expression = try? CELExpression(parsing: source) else {
+      return []
+    }
+    return expression.nullMatches(in: scope(context)).map { match in
+      let root = match.nullPath.components.prefix { $0 != "uid" && $0 != "token" }
+        .joined(separator: ".")
+      let other = match.other.map { ", and \($0) may be null" } ?? ""
+      return
+        "\(match.comparison), at character \(match.position.offset + 1), lets in callers without "
+        + "authentication: \(match.nullPath) is null for them\(other). Add \(root) != null &&"
+    }
+  }
+
   private static func accepts(
     _ wanted: CELType, _ type: CELType, _ kind: ExpressionContext.Kind
   ) -> Bool {

@@ -65,6 +65,10 @@ final class Session {
       diagnostics.error("The expression is empty: write an expression in CEL.", at: position)
     } else if let message = options.checkExpression(source, context) {
       diagnostics.error("In the expression: \(message)", at: position)
+    } else {
+      for message in ExpressionChecker.warnings(in: source, context) {
+        diagnostics.warning("In the expression: \(message).", at: position)
+      }
     }
   }
 

@@ -81,6 +81,53 @@ import Testing
       ])
   }
 
+  @Test(arguments: [
+    (
+      "$id: UUID", "vars.id == auth.uid", "vars.id == auth.uid, at character 9",
+      ", and vars.id may be null"
+    ),
+    ("$id: UUID!", "vars.id != auth.uid", "vars.id != auth.uid, at character 9", ""),
+    (
+      "$id: UUID", "!(request.variables.id != request.auth.uid)",
+      "request.variables.id != request.auth.uid, at character 24",
+      ", and request.variables.id may be null"
+    ),
+    (
+      "$ids: [UUID!]!", "!(auth.uid in vars.ids)", "auth.uid in vars.ids, at character 12", ""
+    ),
+  ])
+  func `a condition of access that null meets is warned of`(
+    variable: String, condition: String, comparison: String, other: String
+  ) {
+    let name = variable.prefix { $0 != ":" }
+    let argument = name == "$ids" ? "{in: $ids}" : "{eq: $id}"
+    let result = Fixtures.compile(
+      "type Movie @table { title: String }",
+      "query Q(\(variable)) @auth(expr: \"\(condition)\") { movies(where: {id: \(argument)}) { id } }"
+    )
+    let path = comparison.contains("request") ? "request.auth" : "auth"
+    #expect(
+      result.diagnostics.map(\.message) == [
+        "In the expression: \(comparison), lets in callers without authentication: \(path).uid is null "
+          + "for them\(other). Add \(path) != null &&."
+      ])
+    #expect(result.diagnostics.first?.severity == .warning && result.connector != nil)
+  }
+
+  @Test(arguments: [
+    ("$id: UUID!", "vars.id == auth.uid"), ("$id: UUID", "auth != null && vars.id == auth.uid"),
+    ("$id: UUID", "vars.id == auth.token.sub"),
+  ])
+  func `a condition of access that null does not meet is not warned of`(
+    variable: String, condition: String
+  ) {
+    let result = Fixtures.compile(
+      "type Movie @table { title: String }",
+      "query Q(\(variable)) @auth(expr: \"\(condition)\") { movies(where: {id: {eq: $id}}) { id } }"
+    )
+    #expect(result.diagnostics == [])
+  }
+
   /// By default, expressions are checked for syntax, names and types.
   @Test(arguments: [
     (
