@@ -153,8 +153,9 @@ public struct DataConnectOperationError: DataConnectError {
   /// All errors of the response, each as its `description` with its path, one in a line; or the reason,
   /// without a response.
   public let message: String
-  /// The first underlying error of a field, of the database or of an expression. Without one, the
-  /// error of decoding, if the result type requires a field that failed. Nil otherwise.
+  /// The first underlying error of a field, of the database or of an expression. One of the database
+  /// has its code and, for a unique index or a reference rule, its `constraint`; its message names no
+  /// row, which may be another user's: the log does. Without one, the error of decoding, if the result type requires a field that failed. Nil otherwise.
   public let underlyingError: (any Error)?
   /// The errors, and the parts of the result that exist. Nil if the operation was not executed,
   /// because the connector does not have it, for example.

@@ -276,7 +276,7 @@ import Testing
     let metadata = await message {
       try await connector.mutate("AddMetadata", ["movie": ["id": Self.id(1)], "studio": "MGM"])
     }
-    #expect(metadata.contains("movie_metadata"), "\(metadata)")
+    #expect(metadata.contains("MovieMetadata.movie must be unique"), "\(metadata)")
     #expect(try await connector.firestore.collection("movie_metadata").getDocuments().count == 1)
   }
 

@@ -82,6 +82,11 @@ final class ConnectorPlan: Sendable {
 
   var collectionIDs: Set<String> { Set(layouts.values.map(\.table.collectionID)) }
 
+  /// The GraphQL type of a collection's table; the collection id if it is no table's.
+  func typeName(of collectionID: String) -> String {
+    layouts.values.first { $0.table.collectionID == collectionID }?.table.typeName ?? collectionID
+  }
+
   /// The field of a table with the rows that refer to a row.
   func relation(_ name: String, of table: Table) -> Relation? {
     relations[table.typeName]?.first { $0.name == name }

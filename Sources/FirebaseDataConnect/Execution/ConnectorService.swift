@@ -90,6 +90,9 @@ final class ConnectorService: OperationExecutor {
       preparation.withLock { $0 = .done }
     } catch {
       preparation.withLock { $0 = .due }
+      // The error of a unique index may name rows.
+      let error =
+        (error as NSError).domain == FirestoreErrorDomain ? error.withoutRows(of: plan) : error
       throw DataConnectInternalError(
         .internalError, "The indexes of the connector cannot be declared: \(error)", error)
     }
@@ -199,7 +202,7 @@ final class ConnectorService: OperationExecutor {
       if marksRows { response.lookups = lookups(execution) }
       return response
     } catch {
-      return OperationResponse(failed: OperationFailure(error), operation.fields)
+      return OperationResponse(failed: OperationFailure(error, in: plan), operation.fields)
     }
   }
 
@@ -239,7 +242,7 @@ final class ConnectorService: OperationExecutor {
       execution = try Execution(operation, variables, auth, in: plan, firestore)
       try execution.checkAccess(isStrict: settings.isStrict)
     } catch {
-      return OperationResponse(failed: OperationFailure(error), operation.fields)
+      return OperationResponse(failed: OperationFailure(error, in: plan), operation.fields)
     }
     // One that is left out stays where a check of it is not reached: its execution fails.
     let roots = operation.fields.filter {
@@ -290,7 +293,7 @@ final class ConnectorService: OperationExecutor {
             let value = try runner.run(root)
             if !root.modifiers.isRedacted { fields[root.responseKey] = value }
           } catch {
-            throw Stop(index: index, failure: OperationFailure(error))
+            throw Stop(index: index, failure: OperationFailure(error, in: plan))
           }
         }
         try runner.execution.check(
@@ -313,7 +316,7 @@ final class ConnectorService: OperationExecutor {
       return Outcome(response: response)
     } catch {
       // Of the commit: a value that must occur once, a database that is full. Or a check of the operation.
-      var failure = OperationFailure(error)
+      var failure = OperationFailure(error, in: plan)
       if roots.count == 1, !failure.isCheck { failure.path = [.field(roots[0].responseKey)] }
       return Outcome(response: OperationResponse(failed: failure, roots))
     }
@@ -344,7 +347,7 @@ final class ConnectorService: OperationExecutor {
         outcome.written.formUnion(done.rows)
         outcome.isApplied = true
       } catch {
-        let failure = OperationFailure(error)
+        let failure = OperationFailure(error, in: plan)
         outcome.response.fields[root.responseKey] = .null
         outcome.response.add(failure, of: root)
         outcome.response.cause = outcome.response.cause ?? failure.cause

@@ -54,7 +54,7 @@ struct MutationRunner {
           let key = try save(data, layout, isUpsert: root.action == .upsertMany)
           keys.append(try result(key, layout, root))
         } catch {
-          var failure = OperationFailure(error)
+          var failure = OperationFailure(error, in: execution.plan)
           failure.path.insert(.listIndex(index), at: 0)
           throw failure
         }
@@ -255,8 +255,9 @@ struct MutationRunner {
     do {
       try writer.create(from: row, forDocument: document)
     } catch FirestoreErrorCode.alreadyExists {
+      let names = layout.table.key.joined(separator: " and ")
       throw OperationFailure(
-        "There is already a row of \(layout.table.typeName) with the key \(document.documentID).")
+        "There is already a row of \(layout.table.typeName) with this key (\(names)).")
     }
     written.byKey.insert(RowIdentity(layout.table.collectionID, document.documentID))
     return key
@@ -273,7 +274,7 @@ struct MutationRunner {
         do {
           _ = try save(row, layout, isUpsert: false)
         } catch {
-          var failure = OperationFailure(error)
+          var failure = OperationFailure(error, in: execution.plan)
           failure.path.insert(.listIndex(index), at: 0)
           throw failure
         }
@@ -327,7 +328,7 @@ struct MutationRunner {
       guard try writer.getDocument(document, as: Existing?.self) != nil else {
         throw OperationFailure(
           "\(layout.table.typeName).\(reference.name) refers to a row of \(reference.target) that "
-            + "does not exist: \(document.documentID).")
+            + "does not exist.")
       }
       row[reference.name] = .reference(document)
     }

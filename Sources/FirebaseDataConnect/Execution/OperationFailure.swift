@@ -18,13 +18,17 @@ struct OperationFailure: Error {
   }
 
   /// From any error. One of the database has a sentence, for example that the disk is full.
-  init(_ error: any Error) {
+  init(_ error: any Error, in plan: ConnectorPlan) {
     if let failure = error as? OperationFailure {
       self = failure
       return
     }
-    let isOfDatabase = (error as NSError).domain == FirestoreErrorDomain
-    self.init(isOfDatabase ? error.localizedDescription : "\(error)", cause: error)
+    guard (error as NSError).domain == FirestoreErrorDomain else {
+      self.init("\(error)", cause: error)
+      return
+    }
+    let cause = error.withoutRows(of: plan)
+    self.init(cause.localizedDescription, cause: cause)
   }
 
   static func invalid(_ what: String) -> OperationFailure { OperationFailure(what) }

@@ -29,7 +29,7 @@ struct QueryRunner {
         let columns = index < known.count ? known[index] : nil
         try fields.add(value(of: root, columns), of: root, execution)
       } catch {
-        throw OperationFailure(error, in: root)
+        throw OperationFailure(error, of: root, in: execution.plan)
       }
     }
     return fields
@@ -386,8 +386,8 @@ struct RootFields: Sendable {
 }
 
 extension OperationFailure {
-  fileprivate init(_ error: any Error, in root: RootField) {
-    self.init(error)
+  fileprivate init(_ error: any Error, of root: RootField, in plan: ConnectorPlan) {
+    self.init(error, in: plan)
     path.insert(.field(root.responseKey), at: 0)
   }
 }

@@ -13,6 +13,10 @@ public let FirestoreOutcomeUnknownKey = "FirestoreOutcomeUnknown"
 /// and ``FirestoreErrorCode/isReferenced``.
 public let FirestoreRefusalKey = "FirestoreRefusal"
 
+/// In the `userInfo` of an error of a write that a unique index or a reference rule has refused: a
+/// ``FirestoreErrorCode/Constraint``. See ``FirestoreErrorCode/constraint``.
+public let FirestoreConstraintKey = "FirestoreConstraint"
+
 /// Why an operation failed. Errors are `NSError` objects whose code is one of these.
 ///
 ///     do {
@@ -175,6 +179,34 @@ public struct FirestoreErrorCode: CustomNSError, Hashable, CustomStringConvertib
   ///     }
   public var isReferenced: Bool { refusal == .reference }
 
+  /// The unique index or the reference rule with `restrict` that refused the write. Nil for other
+  /// errors. The message also names the document that has the value, or the reference; this does not,
+  /// so that a service can show it to its clients.
+  ///
+  ///     do {
+  ///       try await book.setData(["isbn": "9780441013593"])
+  ///     } catch let error as FirestoreErrorCode where error.constraint?.fields == ["isbn"] {
+  ///       print("Another book has this number.")
+  ///     }
+  public var constraint: Constraint? { error.userInfo[FirestoreConstraintKey] as? Constraint }
+
+  /// The fields of a unique index, or the field of a reference rule.
+  public struct Constraint: Hashable, Sendable, CustomStringConvertible {
+    /// The collection id of the index, or of the documents that refer to others.
+    public let collectionID: String
+    /// The paths of the fields, as in `whereField`; in the order of the index.
+    public let fields: [String]
+
+    /// Creates a constraint for `userInfo`, for errors that tests throw.
+    public init(collectionID: String, fields: [String]) {
+      self.collectionID = collectionID
+      self.fields = fields
+    }
+
+    /// `users: email`
+    public var description: String { collectionID + ": " + fields.joined(separator: ", ") }
+  }
+
   private var refusal: Status.Refusal? {
     (error.userInfo[FirestoreRefusalKey] as? String).flatMap(Status.Refusal.init)
   }
@@ -226,7 +258,11 @@ extension Status {
   /// The error as users catch it.
   package var nsError: NSError {
     var userInfo: [String: Any] = [NSLocalizedDescriptionKey: message]
-    if let cause { userInfo[NSUnderlyingErrorKey] = (cause as? Status)?.nsError ?? cause }
+    if let constraint {
+      userInfo[FirestoreConstraintKey] = constraint
+    } else if let cause {
+      userInfo[NSUnderlyingErrorKey] = (cause as? Status)?.nsError ?? cause
+    }
     if mayBeDone { userInfo[FirestoreOutcomeUnknownKey] = true }
     if let refusal { userInfo[FirestoreRefusalKey] = refusal.rawValue }
     return FirestoreNSError(

@@ -80,23 +80,35 @@ extension IndexDefinition {
   }
 }
 
+extension IndexDefinition {
+  /// The constraint in the form that users' errors have.
+  fileprivate var publicConstraint: FirestoreErrorCode.Constraint {
+    FirestoreErrorCode.Constraint(
+      collectionID: collectionID, fields: components.map(\.field.canonicalText))
+  }
+}
+
 extension Status {
   static func duplicate(
     of other: ResourcePath, at path: ResourcePath, _ index: IndexDefinition
   ) -> Status {
-    Status(
+    var status = Status(
       .alreadyExists,
       "\(path.text) cannot be written: \(other.text) has the same values, which the index "
         + "\(index) allows only once.")
+    status.constraint = index.publicConstraint
+    return status
   }
 
   static func referenced(
     _ path: ResourcePath, by other: ResourcePath, _ index: IndexDefinition
   ) -> Status {
-    refused(
+    var status = refused(
       .reference,
       "\(path.text) cannot be deleted: \(other.text) refers to it in "
         + "\(index.components[0].field.canonicalText).")
+    status.constraint = index.publicConstraint
+    return status
   }
 
   static func tooManyReferences(to path: ResourcePath) -> Status {

@@ -92,6 +92,49 @@ import Testing
     }
   }
 
+  /// A sentence for a client; nil for an error that is none of its own.
+  func explanation(of error: FirestoreErrorCode) -> String? {
+    guard let constraint = error.constraint else { return nil }
+    let fields = constraint.fields.joined(separator: ", ")
+    return error.isReferenced
+      ? "It is in use: \(constraint.collectionID)." : "This is taken: \(fields)."
+  }
+
+  @Test func `a constraint is explained without naming the other document`() async throws {
+    let database = try TemporaryDatabase()
+    let db = database.firestore
+    try await db.indexes.declare(
+      FirestoreIndex(unique: "users", .ascending("email"), .ascending("team")))
+    try await db.references.declare(
+      FirestoreReferenceRule("loans", field: "book", to: "books", onDelete: .restrict))
+    try await db.document("users/ann").setData(["email": "a@b", "team": 1])
+    try await db.document("books/dune").setData([:])
+    try await db.document("loans/1").setData(["book": db.document("books/dune")])
+    let writes: [(String, () async throws -> Void)] = [
+      (
+        "This is taken: email, team.",
+        { try await db.document("users/bob").setData(["email": "a@b", "team": 1]) }
+      ),
+      ("It is in use: loans.", { try await db.document("books/dune").delete() }),
+    ]
+    for (sentence, write) in writes {
+      do {
+        try await write()
+        Issue.record("The write was not refused.")
+      } catch let error as FirestoreErrorCode {
+        #expect(explanation(of: error) == sentence)
+        #expect(error.description.contains("FirestoreConstraint="))
+      }
+    }
+    let own = FirestoreErrorCode.Constraint(collectionID: "users", fields: ["email"])
+    let thrown = FirestoreErrorCode(
+      .alreadyExists, userInfo: [FirestoreConstraintKey: own])
+    #expect(
+      thrown.constraint == own
+        && (thrown as NSError as Error as? FirestoreErrorCode)?.constraint == own)
+    #expect(FirestoreErrorCode(.alreadyExists).constraint == nil)
+  }
+
   @Test func `errors have a status`() async throws {
     struct Other: Error {}
     #expect(httpStatus(for: Other()) == 500)
