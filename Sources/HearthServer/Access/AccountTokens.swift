@@ -52,9 +52,9 @@
     }
 
     private func claims(of token: String) async throws(Status) -> AccountClaims {
-      guard token.utf8.count <= Self.longestBytes,
-        let header = try? DefaultJWTParser().parse(Array(token.utf8), as: AccountClaims.self).header
-      else { throw .refused("The token is not one of a service account.") }
+      guard token.utf8.count <= Self.longestBytes, let header = TokenHeader(of: token) else {
+        throw .refused("The token is not one of a service account.")
+      }
       guard header.alg == "RS256", let account = header.kid.flatMap({ accounts[$0] }) else {
         throw .refused("The token is signed with a key that the server does not know.")
       }
@@ -73,14 +73,57 @@
     }
   }
 
+  /// The part of a token that names the key by which it is signed.
+  ///
+  /// Read here: anybody can send one, and JWTKit's own parser traps on a number that is no `Int`.
+  private struct TokenHeader: Decodable {
+    var alg: String?
+    var kid: String?
+
+    /// Nil for a text that is not a token.
+    init?(of token: String) {
+      let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+      guard parts.count == 3 else { return nil }
+      var base64 = parts[0].map { byte in
+        switch byte {
+        case UInt8(ascii: "-"): UInt8(ascii: "+")
+        case UInt8(ascii: "_"): UInt8(ascii: "/")
+        default: byte
+        }
+      }
+      while base64.count % 4 != 0 { base64.append(UInt8(ascii: "=")) }
+      guard let json = Data(base64Encoded: Data(base64)),
+        let header = try? JSONDecoder().decode(Self.self, from: json)
+      else { return nil }
+      self = header
+    }
+  }
+
+  /// Read only of a token whose signature is that of an account.
   private struct AccountClaims: JWTPayload {
     var iss: IssuerClaim
     var sub: SubjectClaim
     var iat: IssuedAtClaim
     var exp: ExpirationClaim
     var nbf: NotBeforeClaim?
-    var aud: AudienceClaim?
+    var aud: Audiences?
     var scope: String?
+
+    /// A text, or an array of them. JWTKit's own claim traps on an empty array.
+    struct Audiences: Codable, Equatable {
+      var value: [String]
+
+      init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let one = try? container.decode(String.self) {
+          value = [one]
+        } else {
+          value = try container.decode([String].self)
+        }
+      }
+
+      func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
+    }
 
     /// When it is refused.
     var end: Date { exp.value + AccountTokens.skew }

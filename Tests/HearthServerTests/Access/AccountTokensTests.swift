@@ -19,6 +19,29 @@
       func verify(using algorithm: some JWTAlgorithm) {}
     }
 
+    private struct ManyAudiences: JWTPayload {
+      var iss: String
+      var sub: String
+      var iat: Int
+      var exp: Int
+      var aud: [String]
+
+      func verify(using algorithm: some JWTAlgorithm) {}
+    }
+
+    private static func token(_ client: String, forAll audiences: [String]) async throws -> String {
+      let file = try JSONDecoder().decode(File.self, from: Data(client.utf8))
+      let keys = JWTKeyCollection()
+      let kid = JWKIdentifier(string: file.private_key_id)
+      await keys.add(
+        rsa: try Insecure.RSA.PrivateKey(pem: file.private_key), digestAlgorithm: .sha256, kid: kid)
+      let now = Int(start.timeIntervalSince1970)
+      return try await keys.sign(
+        ManyAudiences(
+          iss: file.client_email, sub: file.client_email, iat: now, exp: now + 3600,
+          aud: audiences), kid: kid)
+    }
+
     private struct File: Decodable {
       var private_key: String
       var private_key_id: String
@@ -153,6 +176,56 @@
       await #expect(throws: Status.self) { try await keys.check(authorization: header) }
       try keys.replace([], AccountTokens([try .init(json: client.server)], now: { Self.start }))
       try await keys.check(authorization: header)
+    }
+
+    /// JWTKit's parser traps on some of these, before a signature is checked.
+    @Test func `a token that is not signed is refused, whatever is in it`() async throws {
+      let keys = try FirestoreServer.ServiceAccount.makeKeys(name: "backend", project: "shop")
+      let account = try FirestoreServer.ServiceAccount(json: keys.server)
+      let tokens = AccountTokens([account], now: { Self.start })
+      func part(_ text: String) -> String {
+        Data(text.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+          .replacing("=", with: "")
+      }
+      let values = [
+        "null", "[]", "{}", "1e300", "-1e300", "1e999", "9223372036854775808", "\"\"", #"["a"]"#,
+        "true", #""\ud800""#, String(repeating: "[", count: 500),
+      ]
+      let known = #""alg":"RS256","kid":"\#(account.keyID)""#
+      var parts = [("", ""), ("a", "b"), (part("{"), part("{}"))]
+      for value in values {
+        parts += [
+          (part(#"{\#(known),"x":\#(value)}"#), part("{}")),
+          (part(#"{"alg":\#(value),"kid":\#(value)}"#), part("{}")),
+          (part("{\(known)}"), part(#"{"iss":"a","sub":"a","iat":1,"exp":2,"aud":\#(value)}"#)),
+          (part("{\(known)}"), part(#"{"iss":"a","sub":"a","iat":\#(value),"exp":\#(value)}"#)),
+          (part(value), part(value)),
+        ]
+      }
+      for (header, claims) in parts {
+        for end in [".AAAA", ".", "", "..", ".%"] {
+          let error = await #expect(throws: HearthEngine.Status.self) {
+            try await tokens.check(header + "." + claims + end)
+          }
+          #expect(error?.code == .unauthenticated, "\(header).\(claims)\(end)")
+        }
+      }
+    }
+
+    /// Signed, so that the claims are read: an account's client may be wrong too.
+    @Test func `a token that names no audience, or several, is refused or accepted`() async throws {
+      let keys = try FirestoreServer.ServiceAccount.makeKeys(name: "backend", project: "shop")
+      let tokens = AccountTokens([try .init(json: keys.server)], now: { Self.start })
+      for (audiences, isAccepted) in [
+        ([], false), (["x"], false), (["x", AccountTokens.audience], true), ([""], false),
+      ] as [([String], Bool)] {
+        let token = try await Self.token(keys.client, forAll: audiences)
+        if isAccepted {
+          try await tokens.check(token)
+        } else {
+          await #expect(throws: HearthEngine.Status.self) { try await tokens.check(token) }
+        }
+      }
     }
 
     @Test func `more tokens than are known are still accepted`() async throws {
