@@ -64,7 +64,7 @@
       /// | `hearth_server_calls_running` | meter | calls that run |
       /// | `hearth_server_listeners` | meter | open `Listen` streams |
       /// | `hearth_server_connections` | meter | open connections |
-      /// | `hearth_server_connections_refused` | counter | connections beyond the limit |
+      /// | `hearth_server_connections_refused` | counter | connections beyond a limit |
       public var metrics: any MetricsFactory = MetricsSystem.factory
       /// Also answers `GET /metrics` with these metrics, in the text format of Prometheus: counters end
       /// in `_total`, and the time of calls is a histogram in seconds. As every call, it needs a key if
@@ -104,6 +104,9 @@
       public var messageBytes = 20_971_520
       /// Open connections. One more is closed at once. Default: 10,000.
       public var connections = 10_000
+      /// Open connections of one address; of IPv6, of one network (/64). One more is closed at once.
+      /// Default: 2,500, so that a proxy on the same machine has room.
+      public var connectionsPerAddress = 2500
       /// Calls that one connection may have running. Default: 1,000.
       public var streamsPerConnection = 1000
       /// Calls that may run at a time, listeners included. Default: 20,000.
@@ -143,8 +146,9 @@
       guard (0...65_535).contains(port) else {
         throw .invalidArgument("A port is a number from 0 to 65535.")
       }
-      guard limits.messageBytes > 0, limits.connections > 0, limits.streamsPerConnection > 0,
-        limits.runningCalls > 0, limits.targetsPerStream > 0, limits.databases > 0
+      guard limits.messageBytes > 0, limits.connections > 0, limits.connectionsPerAddress > 0,
+        limits.streamsPerConnection > 0, limits.runningCalls > 0, limits.targetsPerStream > 0,
+        limits.databases > 0
       else { throw .invalidArgument("A server's limits are greater than zero.") }
       try ServiceKeys.check(serviceKeys)
       try retention?.check()

@@ -123,7 +123,8 @@
           ?? options.metrics)
       streams = ListenStreams { metrics.set(listeners: $0) }
       let connections = Connections(
-        limit: limits.connections, streams: limits.openStreams,
+        limit: limits.connections, networkLimit: limits.connectionsPerAddress,
+        streams: limits.openStreams,
         bodyBytes: max(limits.requestBytes, limits.messageBytes),
         requestTime: TimeAmount(limits.requestTime), writeTime: TimeAmount(limits.writeTime),
         idleTime: TimeAmount(limits.idleTime), metrics,

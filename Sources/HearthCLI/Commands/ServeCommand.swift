@@ -54,6 +54,8 @@
     var maxConnections: Int?
     @Option(help: "Create no more databases in a folder that has so many.")
     var maxDatabases: Int?
+    @Option(help: "Accept at most so many connections of one address.")
+    var maxConnectionsPerAddress: Int?
     @Flag(help: "Refuse writes.")
     var readOnly = false
     @Option(
@@ -117,6 +119,9 @@
         options.requiresIndexes = strict
         if let maxConnections { options.limits.connections = maxConnections }
         if let maxDatabases { options.limits.databases = maxDatabases }
+        if let maxConnectionsPerAddress {
+          options.limits.connectionsPerAddress = maxConnectionsPerAddress
+        }
         if let certificate, let key {
           options.tls = .init(certificatePath: certificate, keyPath: key)
           options.tls?.refreshInterval = .seconds(tlsRefreshSeconds)

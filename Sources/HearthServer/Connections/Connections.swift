@@ -15,10 +15,16 @@
     /// How long a connection over HTTP/2 may have no stream.
     let idleTime: TimeAmount
 
+    private struct Open {
+      var count = 0
+      var ofNetworks: [PeerNetwork: Int] = [:]
+    }
+
     private let limit: Int
+    private let networkLimit: Int
     private let streamLimit: Int
     private let bodyLimit: Int
-    private let count = Guarded(0)
+    private let opened = Guarded(Open())
     private let streams = Guarded(0)
     private let bodies = Guarded(0)
     /// Those of connections over HTTP/2, by their peers.
@@ -27,16 +33,21 @@
     private let onEnd: @Sendable (_ peer: String) -> Void
 
     /// - Parameters:
+    ///   - limit: Connections that may be open.
+    ///   - networkLimit: Those of one host.
     ///   - streams: Streams of HTTP/2 that may be open, of all connections.
     ///   - bodyBytes: Bytes of requests that may be in memory at a time.
     ///   - onEnd: Called when a connection over HTTP/2 has ended.
     init(
-      limit: Int, streams: Int = .max, bodyBytes: Int = Connections.bodyBytes,
+      limit: Int, networkLimit: Int = .max, streams: Int = .max,
+      bodyBytes: Int = Connections.bodyBytes,
       requestTime: TimeAmount = .seconds(120), writeTime: TimeAmount = .seconds(60),
-      idleTime: TimeAmount = .seconds(600), _ metrics: ServerMetrics,
+      idleTime: TimeAmount = .seconds(600),
+      _ metrics: ServerMetrics,
       onEnd: @escaping @Sendable (_ peer: String) -> Void
     ) {
       self.limit = limit
+      self.networkLimit = networkLimit
       streamLimit = streams
       bodyLimit = bodyBytes
       self.requestTime = requestTime
@@ -47,14 +58,18 @@
     }
 
     /// The number of open connections.
-    var open: Int { count.withLock { $0 } }
+    var open: Int { opened.withLock { $0.count } }
 
-    /// Counts a connection until it is closed. False if there are as many as may be.
+    /// Counts a connection until it is closed. False if there are as many as may be, of all clients
+    /// or of this one.
     func add(_ channel: any Channel) -> Bool {
-      let isAdded = count.withLock { count in
-        guard count < limit else { return false }
-        count += 1
-        metrics.set(connections: count)
+      let network = PeerNetwork(channel.remoteAddress)
+      let isAdded = opened.withLock { opened in
+        let ofNetwork = network.flatMap { opened.ofNetworks[$0] } ?? 0
+        guard opened.count < limit, ofNetwork < networkLimit else { return false }
+        opened.count += 1
+        if let network { opened.ofNetworks[network] = ofNetwork + 1 }
+        metrics.set(connections: opened.count)
         return true
       }
       guard isAdded else {
@@ -62,9 +77,12 @@
         return false
       }
       channel.closeFuture.whenComplete { [self] _ in
-        count.withLock { count in
-          count -= 1
-          metrics.set(connections: count)
+        opened.withLock { opened in
+          opened.count -= 1
+          if let network, let ofNetwork = opened.ofNetworks[network] {
+            opened.ofNetworks[network] = ofNetwork > 1 ? ofNetwork - 1 : nil
+          }
+          metrics.set(connections: opened.count)
         }
       }
       return true

@@ -431,7 +431,9 @@ def run(folder):
     with open(f"{folder}/keys", "w") as file:
         file.write(KEY + "\n")
     server = subprocess.Popen(
-        [hearth, "serve", f"{folder}/data", "--create", "--port", "0", "--token-file", f"{folder}/keys"],
+        [hearth, "serve", f"{folder}/data", "--create", "--port", "0", "--token-file", f"{folder}/keys",
+         # All peers have the same address.
+         "--max-connections-per-address", "20000"],
         stdout=subprocess.PIPE, stderr=open(f"{folder}/log", "w"), text=True)
     port = int(re.search(r":(\d+)", server.stdout.readline())[1])
     channel = grpc.insecure_channel(f"127.0.0.1:{port}")

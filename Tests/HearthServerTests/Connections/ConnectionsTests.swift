@@ -1,10 +1,14 @@
 #if Server
   import CoreMetrics
+  import Foundation
+  import MetricsTestKit
+  import NIOCore
   import Testing
 
   @testable import HearthServer
 
-  /// The bytes that clients may have in memory before they have shown a key.
+  /// The bytes that clients may have in memory before they have shown a key, and the connections of
+  /// one of them.
   @Suite struct ConnectionsTests {
     @Test func `bytes are reserved up to the limit, and room is made again`() {
       let connections = Connections(
@@ -15,6 +19,53 @@
       connections.free(60)
       #expect(!connections.reserve(61) && !connections.reserve(.max))
       #expect(connections.reserve(60))
+    }
+
+    @Test func `addresses of one host count together`() throws {
+      func network(_ text: String, port: Int = 1) throws -> PeerNetwork? {
+        PeerNetwork(try SocketAddress(ipAddress: text, port: port))
+      }
+      #expect(try network("192.0.2.1") == network("192.0.2.1", port: 2))
+      #expect(try network("192.0.2.1") != network("192.0.2.2"))
+      #expect(try network("192.0.2.1") == network("::ffff:192.0.2.1"))
+      #expect(try network("::ffff:192.0.2.2") != network("::ffff:192.0.2.1"))
+      #expect(try network("2001:db8:1:2::1") == network("2001:db8:1:2:ffff::"))
+      #expect(try network("2001:db8:1:2::1") != network("2001:db8:1:3::1"))
+      #expect(try network("::1") != network("0.0.0.1"))
+      #expect(PeerNetwork(nil) == nil)
+      #expect(try PeerNetwork(SocketAddress(unixDomainSocketPath: "/none")) == nil)
+    }
+
+    @Test func `one address has some of the connections, which are counted and given back`()
+      async throws
+    {
+      let metrics = TestMetrics()
+      try await TestServer.run({
+        $0.metrics = metrics
+        $0.limits.connectionsPerAddress = 3
+      }) { server in
+        // One is the client's.
+        try await server.set(TestServer.root + "/a/b", 1)
+        let request = Array("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".utf8)
+        func answer() async throws -> String {
+          String(
+            decoding: try await RawConnection.send(
+              [request], for: .seconds(2), port: server.port), as: UTF8.self)
+        }
+        let answers = try await withThrowingTaskGroup(of: String.self) { group in
+          for _ in 0..<6 { group.addTask { try await answer() } }
+          return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(answers.filter { $0.contains("200") }.count == 2)
+        #expect(answers.filter(\.isEmpty).count == 4)
+        let refused = try metrics.expectCounter("hearth_server_connections_refused")
+        #expect(refused.totalValue == 4)
+        // Those that have ended make room, and the client with a connection goes on.
+        try await server.eventually {
+          guard try await answer().contains("200") else { throw TestServer.NoAnswer(text: "") }
+        }
+        _ = try await server.get(TestServer.root + "/a/b")
+      }
     }
   }
 #endif
