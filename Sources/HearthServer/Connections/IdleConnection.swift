@@ -12,6 +12,9 @@
     /// Time for a client to answer GOAWAY.
     private static let grace = TimeAmount.seconds(10)
 
+    /// Of the connection's calls.
+    let deadlines = CallDeadlines()
+
     private let time: TimeAmount
     private var context: ChannelHandlerContext?
     private var streams = 0
@@ -63,6 +66,7 @@
     private func end() {
       deadline?.cancel()
       deadline = nil
+      deadlines.removeAll()
       context = nil
     }
   }

@@ -1,15 +1,19 @@
 #if Server
+  import HearthEngine
   import NIOCore
   import NIOHTTP2
 
-  /// Bounds what one stream of HTTP/2 may cost.
+  /// Bounds what one stream of HTTP/2 may cost, and keeps from gRPC's handlers what they cannot read.
   ///
   ///     header  ─▶ too many streams: REFUSED_STREAM
+  ///             ─▶ gRPC, and a timeout that is none: INVALID_ARGUMENT
   ///             ─▶ gRPC, and the server has keys: nothing more is read until the key is checked
   ///     message ─▶ too many bytes of requests in memory: ENHANCE_YOUR_CALM
   ///             ─▶ not complete after two minutes: the stream is reset
+  ///     call    ─▶ the time that its client gave it is over: DEADLINE_EXCEEDED
   ///     answer  ─▶ no part of it is read for a minute: the stream is reset
   ///             ─▶ ended before the request: NO_ERROR, so that the rest is not sent
+  ///     close   ─▶ while the header is read: afterwards
   ///
   /// Bytes that are not read fill the stream's window, 64 KiB, and then the client waits. The first
   /// handler of a stream; used on its event loop only.
@@ -29,6 +33,7 @@
     private enum State {
       /// No header has come.
       case new
+      /// Ended here: drops what comes, and what gRPC's handlers write.
       case refused
       /// gRPC; the gate has not checked the key. Its number among those.
       case unchecked(UInt64)
@@ -55,6 +60,11 @@
     /// Some parts of a frame are written, and not all.
     private var isWritingParts = false
     private var hasHeldWritability = false
+    private var hasAnswerBegun = false
+    /// The header is being read, and NIO's handler has not counted the stream yet.
+    private var isOpening = false
+    /// The call's number among the connection's deadlines.
+    private var callDeadline: Int?
     /// Where this stream is counted.
     private var connection: IdleConnection?
 
@@ -79,8 +89,9 @@
       switch (frame, state) {
       case (_, .refused): return
       case (.headers(let head), .new):
-        guard let head = open(head, context) else { return refuse(.refusedStream, context) }
+        isOpening = true
         hasRequestEnded = head.endStream
+        guard let head = open(head, context) else { return }
         frame = .headers(head)
       case (.headers(let trailer), _): hasRequestEnded = hasRequestEnded || trailer.endStream
       case (.data(var part), _):
@@ -117,30 +128,86 @@
         cancel(&messageDeadline)
       }
       context.fireChannelReadComplete()
+      isOpening = false
     }
 
-    /// Returns the header for the next handler; nil if there are too many streams.
+    /// A handler that cannot read the header closes the stream at once. NIO's handler would then count its
+    /// end before its begin, and gRPC's asserts that no stream ends that has not begun.
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+      guard isOpening else { return context.close(mode: mode, promise: promise) }
+      let closing = NIOLoopBound(context, eventLoop: context.eventLoop)
+      context.eventLoop.execute { closing.value.close(mode: mode, promise: promise) }
+    }
+
+    /// Returns the header for the next handler; nil if the stream is refused.
     private func open(
       _ head: HTTP2Frame.FramePayload.Headers, _ context: ChannelHandlerContext
     ) -> HTTP2Frame.FramePayload.Headers? {
-      guard connections.addStream() else { return nil }
+      guard connections.addStream() else {
+        refuse(.refusedStream, context)
+        return nil
+      }
       isCounted = true
-      let isGRPC = Self.isGRPC(head)
-      if isGRPC { messages = ReceivedMessages(of: head.headers.first(name: ":path") ?? "") }
-      guard let unchecked, isGRPC else {
+      guard Self.isGRPC(head) else {
         state = .admitted
         return head
       }
-      let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-      let reading = NIOLoopBound(context, eventLoop: context.eventLoop)
-      let number = unchecked.add { [eventLoop = context.eventLoop] limit in
-        eventLoop.execute { bound.value.admit(limit: limit, reading.value) }
-      }
-      guard let number else { return nil }
-      state = .unchecked(number)
       var head = head
-      head.headers.replaceOrAdd(name: UncheckedCalls.header, value: "\(number)")
+      guard let timeout = Self.takeTimeout(of: &head) else {
+        refuse(
+          .invalidArgument,
+          "The header grpc-timeout is one to eight digits and one of H, M, S, m, u and n.", context)
+        return nil
+      }
+      messages = ReceivedMessages(of: head.headers.first(name: ":path") ?? "")
+      if let unchecked {
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        let reading = NIOLoopBound(context, eventLoop: context.eventLoop)
+        let number = unchecked.add { [eventLoop = context.eventLoop] limit in
+          eventLoop.execute { bound.value.admit(limit: limit, reading.value) }
+        }
+        guard let number else {
+          refuse(.refusedStream, context)
+          return nil
+        }
+        state = .unchecked(number)
+        head.headers.replaceOrAdd(name: UncheckedCalls.header, value: "\(number)")
+      } else {
+        state = .admitted
+      }
+      if let time = timeout.time {
+        callDeadline = connection?.deadlines.add(time, on: context.eventLoop) {
+          self.refuse(.deadlineExceeded, "The time of the call is over.", context)
+        }
+      }
       return head
+    }
+
+    /// Takes the time of a call out of its header. Nil for one that is not valid, or is there twice.
+    private static func takeTimeout(
+      of head: inout HTTP2Frame.FramePayload.Headers
+    ) -> CallTimeout? {
+      let texts = head.headers[CallTimeout.header]
+      guard let text = texts.first else { return .unlimited }
+      head.headers.remove(name: CallTimeout.header)
+      return texts.count == 1 ? CallTimeout(text) : nil
+    }
+
+    /// Answers a call of gRPC with a status, in place of gRPC's handlers.
+    private func refuse(
+      _ code: Status.Code, _ message: String, _ context: ChannelHandlerContext
+    ) {
+      if case .refused = state { return }
+      end()
+      var trailers = HTTP2Frame.FramePayload.Headers(
+        headers: hasAnswerBegun ? [:] : [":status": "200", "content-type": "application/grpc"],
+        endStream: true)
+      trailers.headers.add(name: "grpc-status", value: "\(code.rawValue)")
+      trailers.headers.add(name: "grpc-message", value: message)
+      write(.headers(trailers), context, promise: nil)
+      state = .refused
+      context.flush()
+      if !context.channel.isWritable { setWriteDeadline(context) }
     }
 
     private func refuse(_ code: HTTP2ErrorCode, _ context: ChannelHandlerContext) {
@@ -182,11 +249,24 @@
     // MARK: The answer
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-      var frame = unwrapOutboundIn(data)
+      if case .refused = state {
+        promise?.fail(ChannelError.ioOnClosedChannel)
+        return
+      }
+      write(unwrapOutboundIn(data), context, promise: promise)
+    }
+
+    private func write(
+      _ frame: HTTP2Frame.FramePayload, _ context: ChannelHandlerContext,
+      promise: EventLoopPromise<Void>?
+    ) {
+      var frame = frame
       var promise = promise
       var isLast = false
       switch frame {
-      case .headers(let head): isLast = head.endStream
+      case .headers(let head):
+        isLast = head.endStream
+        hasAnswerBegun = true
       case .data(var part):
         isLast = part.endStream
         guard case .byteBuffer(var bytes) = part.data else { break }
@@ -272,6 +352,8 @@
     private func end() {
       cancel(&messageDeadline)
       cancel(&writeDeadline)
+      if let callDeadline { connection?.deadlines.remove(callDeadline) }
+      callDeadline = nil
       connections.free(reserved)
       reserved = 0
       messages = nil

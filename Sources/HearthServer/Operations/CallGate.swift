@@ -158,7 +158,9 @@
       let metrics: ServerMetrics
       let began = ContinuousClock.now
 
-      private static let streamErrors: Set<String> = ["Empty stream.", "Too many messages."]
+      private static let streamErrors: Set<String> = [
+        "Empty stream.", "Too many messages.", "Failed to decode message",
+      ]
 
       func end() { log(.debug, "ok", nil) }
 
@@ -178,7 +180,8 @@
 
       func end(_ error: RPCError) -> RPCError {
         var error = error
-        // gRPC's own error for a call whose client sends no message, or two.
+        // gRPC's own error for a call whose client sends no message, or two, or one that is compressed
+        // or too large.
         if error.code == .internalError, Self.streamErrors.contains(error.message) {
           error.code = .invalidArgument
         }

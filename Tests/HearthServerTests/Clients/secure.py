@@ -7,7 +7,9 @@ import datetime
 import ipaddress
 import json
 import os
+import socket
 import ssl
+import struct
 import subprocess
 import sys
 import tempfile
@@ -73,6 +75,31 @@ def rest(port, folder, path, token):
         return refused.code, json.load(refused)
 
 
+def frame(kind, flags, stream, payload=b""):
+    return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
+
+
+def send_strange_timeout(port, folder):
+    """A call without a key whose time is negative."""
+    headers = [
+        (":method", "POST"), (":scheme", "https"), (":path", "/google.firestore.v1.Firestore/GetDocument"),
+        (":authority", "localhost"), ("content-type", "application/grpc"), ("te", "trailers"), ("grpc-timeout", "-1S")]
+    block = b"".join(
+        b"\x00" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode() for name, value in headers)
+    context = ssl.create_default_context(cafile=f"{folder}/cert.pem")
+    context.set_alpn_protocols(["h2"])
+    with socket.create_connection(("127.0.0.1", port)) as plain:
+        with context.wrap_socket(plain, server_hostname="127.0.0.1") as peer:
+            peer.sendall(
+                b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0) + frame(1, 5, 1, block) + frame(6, 0, 0, b"12345678"))
+            peer.settimeout(10)
+            received = b""
+            while frame(6, 1, 0, b"12345678") not in received:
+                part = peer.recv(65536)
+                assert part, f"the connection has ended after {received}"
+                received += part
+
+
 def serve(*arguments):
     return subprocess.run([hearth, "serve", *arguments], capture_output=True, text=True, timeout=20)
 
@@ -115,6 +142,8 @@ with tempfile.TemporaryDirectory() as folder:
             raise AssertionError("Without TLS, a client was let in")
         except grpc.FutureTimeoutError:
             pass
+        send_strange_timeout(port, folder)
+        assert server.poll() is None, f"the server ended with {server.poll()}"
         assert db.document("books/dune").get().to_dict() == {"pages": 412}
         breadth.check(database(port, folder, KEY, "breadth"))
     finally:

@@ -48,6 +48,26 @@
       }
     }
 
+    /// In debug builds, gRPC's handler for connections asserts that a stream has begun before it ends.
+    @Test func `a header that REST cannot read ends its stream, and no other`() async throws {
+      try await TestServer.run { server in
+        let strange: [[(String, String)]] = [
+          // Without an authority, which HTTP/2 allows.
+          [(":method", "GET"), (":scheme", "http"), (":path", "/health")],
+          [(":method", "CONNECT"), (":authority", "localhost")],
+          [(":method", "GET"), (":scheme", "http"), (":path", "none"), (":authority", "")],
+        ]
+        for ends in [true, false] {
+          let frames = try await RawConnection.send(
+            strange.enumerated().map { .headers(UInt32(2 * $0 + 1), $1, ends: ends) }
+              + [.request(7, "GET", "/health")], for: .seconds(1), port: server.port)
+          #expect(frames.contains { $0.stream == 7 && $0.kind == .headers })
+          #expect(frames.contains { $0.stream == 1 && $0.kind == .reset })
+          #expect(!frames.contains { $0.kind == .goAway })
+        }
+      }
+    }
+
     @Test func `a body beyond the limit is answered, and the rest is not asked for`() async throws {
       try await TestServer.run({ $0.limits.messageBytes = 10_000 }) { server in
         let frames = try await RawConnection.send(
