@@ -239,6 +239,14 @@ let package = Package(
         "DataConnectModel",
       ],
       path: "Tests/Helpers/HearthTestHelper"),
+    // Calls with lists of any length, which `hearth-growth` measures.
+    .target(
+      name: "GrowthRoutes", dependencies: ["Hearth", "HearthTesting", "ParseSwift"],
+      path: "Tests/Helpers/GrowthRoutes"),
+    .target(name: "InstructionCounting", path: "Benchmarks/Sources/Counting"),
+    .executableTarget(
+      name: "hearth-growth", dependencies: ["GrowthRoutes", "InstructionCounting"],
+      path: "Tests/Helpers/HearthGrowth"),
     .testTarget(
       name: "LMDBTests", dependencies: ["LMDB", "CLMDB", "TestThreads", "lmdb-test-helper"]),
     .testTarget(
@@ -254,7 +262,7 @@ let package = Package(
       name: "HearthTests",
       dependencies: [
         "Hearth", "HearthEngine", "HearthTesting", "FirebaseFirestore", "FirebaseCore",
-        "FirebaseSharedSwift", "CompilerCheck", "TestThreads",
+        "FirebaseSharedSwift", "CompilerCheck", "GrowthRoutes", "TestThreads",
         .target(name: "HearthMacros", condition: .when(traits: ["Macros"])),
       ],
       resources: [.copy("Resources")]),

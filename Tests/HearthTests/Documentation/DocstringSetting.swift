@@ -299,6 +299,9 @@ extension DocstringSetting {
     imports: ["Foundation", "HearthServer"],
     prelude: """
       var key: String { "" }
+      var newKey: String { "" }
+      var oldKey: String { "" }
+      var server: FirestoreServer { fatalError() }
       """,
     trait: "Server")
 }

@@ -30,6 +30,7 @@ import Testing
     Other(.shell, "FirebaseDataConnect/DataConnect.swift", "$ hearth dataconnect emulator"),
     Other(.diagram, "HearthCEL/CELExpression.swift", "text ──parse──▶"),
     Other(.syntax, "HearthCEL/CELExpression.swift", "c ? a : b"),
+    Other(.table, "HearthCEL/CELExpression+NullMatches.swift", "vars.owner == auth.uid"),
     Other(.layout, "HearthDataConnect/Generator/SwiftGenerator.swift", "Movies/"),
     Other(.yaml, "HearthDataConnect/Project/ConnectorConfiguration.swift", "connectorId:"),
     Other(.layout, "HearthDataConnect/Project/DataConnectProject.swift", "firebase.json"),
