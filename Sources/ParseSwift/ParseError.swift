@@ -120,13 +120,13 @@ public struct ParseError: Error, Equatable, Sendable, LocalizedError, CustomStri
     self.init(code, Self.message(of: error), error)
   }
 
-  /// Of a document that cannot be read as an object of its class.
+  /// The error for a document that cannot be read as an object of its class.
   init(_ error: any Error, reading document: DocumentReference) {
     self.init(error)
     name(document, error)
   }
 
-  /// Of a write after which the object could not be read.
+  /// The error for a write after which the object could not be read.
   init(_ error: any Error, refusing document: DocumentReference) {
     self.init(error)
     code = .incorrectType
@@ -134,7 +134,7 @@ public struct ParseError: Error, Equatable, Sendable, LocalizedError, CustomStri
     message = "Nothing is written: the object could not be read afterwards. " + message
   }
 
-  /// Of the value of a group that is not of the type it is read as.
+  /// The error for the value of a group that is not of the type it is read as.
   init(_ error: any Error, groupOf className: String) {
     self.init(error)
     self.className = className

@@ -12,7 +12,7 @@
     /// Time for a client to answer GOAWAY.
     private static let grace = TimeAmount.seconds(10)
 
-    /// Of the connection's calls.
+    /// The deadlines of the calls of the connection.
     let deadlines = CallDeadlines()
 
     private let time: TimeAmount

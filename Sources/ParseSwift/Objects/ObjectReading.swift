@@ -16,7 +16,7 @@ enum ObjectReading {
     let identity: ParseIdentity?
     let unreadable: Unreadable
     let decoder = Firestore.Decoder()
-    /// Of an included object: it is the error of the whole read, unless failures are collected.
+    /// The failure of an included object is the error of the whole read, unless failures are collected.
     var error: ParseError?
     /// The errors of objects that the read goes on without.
     private(set) var failures: [ParseError] = []
