@@ -256,7 +256,7 @@
         throw Status(.dataLoss, "The record of the store is missing.")
       }
       func number(_ column: Int) -> Int64 { rows.integer(0, column) ?? 0 }
-      // With the lock, also for everything that is written until the commit.
+      // Read with the lock, so that it holds for everything that is written until the commit.
       guard number(8) == PostgresSchema.format else {
         throw PostgresSchema.upgraded(to: number(8))
       }

@@ -8,7 +8,7 @@ struct ColumnForm: Sendable {
   private let isNullable: Bool
   private let isList: Bool
   private let hasNullElements: Bool
-  /// Of an enum.
+  /// The names of an enum's values; empty for other types.
   private let names: Set<String>
 
   init(_ column: Column, in schema: Schema) {

@@ -9,7 +9,7 @@ struct ListEdits {
   /// change that searches.
   private var places: [DataValue: [Int]]?
 
-  /// - Parameter value: Null, and any value that is no list, is an empty list.
+  /// - Parameter value: A list. Null, like any other value, counts as an empty list.
   init(_ value: DataValue) { back = value.elements ?? [] }
 
   var value: DataValue { .list(front.reversed().compactMap(\.self) + back.compactMap(\.self)) }

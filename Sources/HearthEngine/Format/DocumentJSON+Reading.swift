@@ -344,7 +344,7 @@ extension DocumentJSON {
 }
 
 extension DocumentJSON.ValueType {
-  /// Of the field's name in camel case, or as Firestore's definition has it.
+  /// Takes the field's name in camel case, or as Firestore's definition has it.
   fileprivate init?(member name: String) {
     switch name {
     case "stringValue", "string_value": self = .string

@@ -9,7 +9,7 @@ struct TextTest: Sendable {
 
   private let kind: Kind
   private let operand: [UInt8]
-  /// Of a part.
+  /// The search for a part; nil for the other kinds.
   private let search: SequenceSearch<UInt8>?
 
   /// Nil if the operand is not a string.

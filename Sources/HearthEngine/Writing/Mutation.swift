@@ -28,9 +28,9 @@ package struct Mutation: Sendable {
   /// Applied in order after the operation.
   package var transforms: [(field: FieldSegments, transform: FieldTransform)] = []
   package var precondition: Precondition = .none
-  /// Of a write that repeats one of another database; see `CopiedTimes`.
+  /// Set for a write that repeats one of another database; see `CopiedTimes`.
   package var copied: CopiedTimes?
-  /// Of a `verify`: a further condition, on the document as the mutations before it leave it.
+  /// A further condition of a `verify`, on the document as the mutations before it leave it.
   package private(set) var documentCheck: DocumentCheck?
 
   package init(
