@@ -7,8 +7,9 @@ import HearthTesting
 ///     calls ─▶ a route ─▶ n elements  ─▶ time ─┐
 ///                      └▶ 4n elements ─▶ time ─┴▶ about 4 times as long
 ///
-/// `hearth-growth` measures. `GrowthTests` compares the calls with the declarations in the sources: a
-/// new call that takes a list is listed in a route, or has a reason for having none.
+/// `hearth-growth` measures times, and `Scripts/growth` counts instructions with it. `GrowthTests`
+/// compares the calls with the declarations in the sources: a new call that takes a list is listed in a
+/// route, or has a reason for having none.
 public struct GrowthRoute: Sendable {
   public typealias Work = @Sendable () async throws -> Void
 
