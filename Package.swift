@@ -232,6 +232,7 @@ let package = Package(
     .target(name: "CompilerCheck", path: "Tests/Helpers/CompilerCheck"),
     .target(
       name: "TestThreads", dependencies: ["HearthEngine"], path: "Tests/Helpers/TestThreads"),
+    .target(name: "ProcessorTime", path: "Tests/Helpers/ProcessorTime"),
     .executableTarget(
       name: "hearth-test-helper",
       dependencies: [
@@ -245,7 +246,8 @@ let package = Package(
       path: "Tests/Helpers/GrowthRoutes"),
     .target(name: "InstructionCounting", path: "Benchmarks/Sources/Counting"),
     .executableTarget(
-      name: "hearth-growth", dependencies: ["GrowthRoutes", "InstructionCounting"],
+      name: "hearth-growth",
+      dependencies: ["GrowthRoutes", "InstructionCounting", "ProcessorTime"],
       path: "Tests/Helpers/HearthGrowth"),
     .testTarget(
       name: "LMDBTests", dependencies: ["LMDB", "CLMDB", "TestThreads", "lmdb-test-helper"]),
@@ -262,7 +264,7 @@ let package = Package(
       name: "HearthTests",
       dependencies: [
         "Hearth", "HearthEngine", "HearthTesting", "FirebaseFirestore", "FirebaseCore",
-        "FirebaseSharedSwift", "CompilerCheck", "GrowthRoutes", "TestThreads",
+        "FirebaseSharedSwift", "CompilerCheck", "GrowthRoutes", "ProcessorTime", "TestThreads",
         .target(name: "HearthMacros", condition: .when(traits: ["Macros"])),
       ],
       resources: [.copy("Resources")]),
@@ -282,12 +284,12 @@ let package = Package(
       name: "FirebaseDataConnectTests",
       dependencies: [
         "FirebaseDataConnect", "FirebaseCore", "HearthDataConnect", "DataConnectModel", "Hearth",
-        "HearthTesting", "Movies", "CinemaKit", "hearth-test-helper",
+        "HearthTesting", "Movies", "CinemaKit", "ProcessorTime", "hearth-test-helper",
       ], exclude: ["criteria.json"]),
     .testTarget(
       name: "ParseSwiftTests",
       dependencies: [
-        "ParseSwift", "Hearth", "HearthTesting",
+        "ParseSwift", "Hearth", "HearthTesting", "ProcessorTime",
         .target(name: "HearthMacros", condition: .when(traits: ["Macros"])),
       ],
       // The criteria's tests are looked up in the sources.

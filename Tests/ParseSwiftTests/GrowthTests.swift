@@ -1,6 +1,7 @@
 import Foundation
 import Hearth
 import HearthTesting
+import ProcessorTime
 import Testing
 
 @testable import ParseSwift
@@ -23,33 +24,17 @@ private struct Board: ParseObject {
   }
 }
 
-/// Four times as much takes at most six times as long, on the thread of the caller.
+/// Four times as much takes about four times as long on the thread of the caller: less than eight times.
 @Suite(.serialized) struct GrowthTests {
   private let database: TemporaryDatabase
 
   init() throws { database = try TemporaryDatabase() }
 
-  /// In nanoseconds: the least of some runs.
-  private static func cost(_ body: () throws -> Void) rethrows -> UInt64 {
-    func now() -> UInt64 {
-      var time = timespec()
-      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-      return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-    }
-    var least = UInt64.max
-    for _ in 0..<4 {
-      let began = now()
-      try body()
-      least = min(least, now() - began)
-    }
-    return max(least, 1)
-  }
-
   private func expectLinear<Input>(
     _ what: String, _ few: Input, _ many: Input, _ body: (Input) throws -> Void
   ) rethrows {
-    let (one, four) = (try Self.cost { try body(few) }, try Self.cost { try body(many) })
-    #expect(Double(four) / Double(one) < 6, "\(what): \(one) ns and \(four) ns")
+    let ratio = try ProcessorTime.ratio(of: { try body(many) }, to: { try body(few) }, below: 8)
+    #expect(ratio < 8, "\(what)")
   }
 
   private func board(_ count: Int) throws -> Board {

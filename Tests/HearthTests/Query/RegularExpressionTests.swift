@@ -1,4 +1,5 @@
 import Foundation
+import ProcessorTime
 import TestThreads
 import Testing
 
@@ -477,24 +478,12 @@ import Testing
 
   // MARK: Time
 
-  /// The least processor time of a few searches in nanoseconds, each with a new expression.
-  private func time(_ pattern: String, _ text: String) throws -> UInt64 {
-    var text = text
-    return try text.withUTF8 { bytes in
-      try (0..<5).map { _ in
-        let expression = try RegularExpression(pattern)
-        let start = processorTime()
-        for _ in 0..<3 { _ = try expression.isFound(in: UnsafeRawBufferPointer(bytes)) }
-        return processorTime() - start
-      }.min() ?? 0
+  /// A few searches with a new expression.
+  private func search(_ pattern: String, _ text: [UInt8]) throws {
+    let expression = try RegularExpression(pattern)
+    try text.withUnsafeBytes { bytes in
+      for _ in 0..<3 { _ = try expression.isFound(in: bytes) }
     }
-  }
-
-  /// Not the time of day: other tests run at the same time.
-  private func processorTime() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 
   @Test(arguments: [
@@ -502,14 +491,15 @@ import Testing
     ("(.*)(.*)(.*)(.*)z", "ab"), ("^(a?){50}a{50}$", "a"), ("((a*)*)*\\b\\Bb", "a"),
   ])
   func `ten times the text takes ten times the time`(pattern: String, unit: String) throws {
-    func text(_ count: Int) -> String {
+    func text(_ count: Int) -> [UInt8] {
       var random = SeededGenerator(seed: 1)
-      return String((0..<count).map { _ in random.pick(Array(unit)) })
+      return (0..<count).map { _ in random.pick(Array(unit.utf8)) }
     }
-    let short = try time(pattern, text(10_000))
-    let long = try time(pattern, text(100_000))
-    // Twice that on a busy machine; a quadratic search takes a hundred times as long.
-    #expect(long < short * 30, "\(pattern): \(short) ns for 10,000 scalars, \(long) ns for 100,000")
+    let (short, long) = (text(10_000), text(100_000))
+    // A quadratic search takes a hundred times as long.
+    let ratio = try ProcessorTime.ratio(
+      of: { try search(pattern, long) }, to: { try search(pattern, short) }, below: 30)
+    #expect(ratio < 30, "\(pattern)")
   }
 
   /// `y{500}z|(y{1,300}y{1,300})z` has a state for each number of characters and more of them than are
@@ -518,7 +508,7 @@ import Testing
 
   @Test func `a text with too many steps is an error`() throws {
     let text = [UInt8](repeating: UInt8(ascii: "y"), count: 1_000_000)
-    let start = processorTime()
+    let start = ProcessorTime.ofThread
     let error = #expect(throws: Status.self) {
       let expression = try RegularExpression(Self.costly)
       _ = try text.withUnsafeBytes { try expression.isFound(in: $0) }
@@ -526,7 +516,7 @@ import Testing
     #expect(error?.code == .invalidArgument)
     #expect(error?.message.contains("more than 16777216 steps in a text of 1000000 bytes") == true)
     // A minute without the limit, if built for speed.
-    #expect(processorTime() - start < 60_000_000_000)
+    #expect(ProcessorTime.ofThread - start < .seconds(60))
   }
 
   @Test func `whether a text has too many steps does not depend on the texts before`() throws {

@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import GrowthRoutes
 import InstructionCounting
+import ProcessorTime
 
 /// Runs each route with n and with 4n elements, and prints both processor times and their ratio. Under
 /// callgrind it counts instructions instead.
@@ -38,7 +39,7 @@ struct HearthGrowth {
     var times: [Duration] = []
     for count in [route.count, 4 * route.count] {
       let work = try await route.work(count)
-      let start = processorTime()
+      let start = ProcessorTime.ofProcess
       counting_begin()
       do {
         try await work()
@@ -47,17 +48,10 @@ struct HearthGrowth {
         throw error
       }
       "\(count)\t\(route.name)".withCString { counting_end($0) }
-      times.append(processorTime() - start)
+      times.append(ProcessorTime.ofProcess - start)
     }
     if counting_is_watched() != 0 { return }
     let ratio = times[1] / times[0]
     print("\(times[0])\t\(times[1])\t\((ratio * 10).rounded() / 10)\t\(route.name)")
-  }
-
-  /// Of all threads.
-  private static func processorTime() -> Duration {
-    var time = timespec()
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
 }
