@@ -2,38 +2,16 @@
 
     python3 measure.py COUNT
 
-The emulator is sought beside `gcloud`, under the Cloud SDK's platform folder; needs Java.
+`emulator.py` says where it is sought.
 """
 
 import json
 import os
-import pathlib
 import queue
-import shutil
-import socket
-import subprocess
 import sys
 import time
 
-MAIN = "com.google.cloud.datastore.emulator.firestore.CloudFirestore"
-
-
-def jar():
-    gcloud = shutil.which("gcloud")
-    roots = [pathlib.Path("/usr/lib/google-cloud-sdk")]
-    if gcloud:
-        roots.insert(0, pathlib.Path(gcloud).resolve().parent.parent)
-    for root in roots:
-        found = root / "platform/cloud-firestore-emulator/cloud-firestore-emulator.jar"
-        if found.exists():
-            return found
-    sys.exit("No emulator is installed.")
-
-
-def free_port():
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
+import emulator
 
 
 def book(number):
@@ -56,22 +34,11 @@ def book(number):
 
 
 def main(count):
-    port = free_port()
+    program = emulator.jar()
+    if program is None:
+        sys.exit("No emulator is installed.")
     began = time.perf_counter()
-    emulator = subprocess.Popen(
-        ["java", "-cp", str(jar()), MAIN, "--host=127.0.0.1", f"--port={port}"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                break
-            except OSError:
-                if emulator.poll() is not None or time.perf_counter() - began > 60:
-                    sys.exit("The emulator did not start.")
-                time.sleep(0.02)
+    with emulator.running(program) as (_, port):
         os.environ["FIRESTORE_EMULATOR_HOST"] = f"127.0.0.1:{port}"
         from google.auth.credentials import AnonymousCredentials
         from google.cloud import firestore
@@ -116,9 +83,6 @@ def main(count):
         times["news"] = timed(told)
         watch.unsubscribe()
         print(json.dumps(times))
-    finally:
-        emulator.terminate()
-        emulator.wait()
 
 
 if __name__ == "__main__":

@@ -5,8 +5,9 @@
     swift build -c release --package-path Benchmarks/Server
     python3 Benchmarks/Server/measure.py [--quick] [HEARTH]
 
-Calls are raw gRPC by a Go program, load.go, in turns with a stub that answers at once: the floor, which is subtracted.
-Scripts/clients installs Go where it can. What is not installed is printed as skipped.
+Calls are raw gRPC by a Go program, load.go, in turns with a stub that answers at once: the floor, which is subtracted;
+and with Google's Firestore emulator, which keeps documents in memory. Scripts/clients installs Go where it can. What is
+not installed is printed as skipped.
 """
 
 import json
@@ -23,6 +24,9 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 REPOSITORY = HERE.parent.parent
+sys.path.append(str(REPOSITORY / "Benchmarks/Emulator"))
+import emulator  # noqa: E402
+
 arguments = [argument for argument in sys.argv[1:] if argument != "--quick"]
 QUICK = "--quick" in sys.argv
 HEARTH = arguments[0] if arguments else str(REPOSITORY / ".build/release/hearth")
@@ -134,11 +138,13 @@ def main(folder):
         print("skipped: times of calls, sets in a second, and idle streams. Go is not installed.")
     else:
         calls(folder, go)
-    print("skipped: Google's emulator, which only Scripts/bench starts.")
 
 
 def calls(folder, go):
-    own, floor, rates, floor_rates = [], [], [], []
+    own, floor, rates, floor_rates, peer, peer_rates = [], [], [], [], [], []
+    google = emulator.jar()
+    if google is None:
+        print("skipped: Google's emulator, which is not installed.")
     for round in range(ROUNDS):
         server, port = start(f"{folder}/{round}")
         own.append(load(go, "times", f"127.0.0.1:{port}", server.pid, COUNT))
@@ -149,6 +155,12 @@ def calls(folder, go):
         floor.append(load(go, "times", address, stub.pid, COUNT))
         floor_rates.append(load(go, "rate", address, 3)["rate"])
         stop(stub)
+        if google:
+            with emulator.running(google) as (process, port):
+                # Java compiles what it has run for some time.
+                load(go, "times", f"127.0.0.1:{port}", process.pid, COUNT)
+                peer.append(load(go, "times", f"127.0.0.1:{port}", process.pid, COUNT))
+                peer_rates.append(load(go, "rate", f"127.0.0.1:{port}", 3)["rate"])
     inside = []
     if IN_PROCESS.exists():
         for round in range(ROUNDS):
@@ -160,17 +172,22 @@ def calls(folder, go):
         return statistics.median(run[kind][name] for run in runs)
 
     print(f"\nMedian of {ROUNDS} rounds of {COUNT} calls, µs. The floor is the same call of a stub.\n")
-    print("| | p50 | floor | difference | p99 | floor | server's CPU | in-process CPU |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("| | p50 | floor | difference | p99 | floor | server's CPU | in-process CPU | emulator's p50 | p99 | CPU |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
     for kind in ("set", "get", "query", "transaction", "news"):
         p50, low = middle(own, kind, "p50"), middle(floor, kind, "p50")
         within = f"{statistics.median(run[kind] for run in inside):.0f}" if inside and kind in inside[0] else ""
         print(
             f"| {kind} | {p50:.0f} | {low:.0f} | {p50 - low:.0f} | {middle(own, kind, 'p99'):.0f} "
-            f"| {middle(floor, kind, 'p99'):.0f} | {middle(own, kind, 'cpu'):.0f} | {within} |")
+            f"| {middle(floor, kind, 'p99'):.0f} | {middle(own, kind, 'cpu'):.0f} | {within} "
+            + "".join(f"| {middle(peer, kind, name):.0f} " if peer else "| " for name in ("p50", "p99", "cpu")) + "|")
     print(
         f"\nsets in a second from 64 connections: {statistics.median(rates):.0f} (floor "
         f"{statistics.median(floor_rates):.0f})")
+    if peer_rates:
+        print(
+            f"the emulator, which flushes nothing: {statistics.median(peer_rates):.0f}; Hearth makes "
+            f"{statistics.median(rates) / statistics.median(peer_rates):.1f} times as many (at least 5)")
     server, port = start(f"{folder}/idle")
     idle = load(go, "idle", f"127.0.0.1:{port}", server.pid, STREAMS)
     stop(server)
