@@ -14,11 +14,20 @@
   /// The server and its peers are in a process of their own. `HEARTH_FUZZ_REQUESTS` is the number of
   /// requests, `HEARTH_SEED` the seed of a run that failed.
   @Suite struct PeerFuzzTests {
-    @Test func `no request ends the process, without a key or with one`() async {
-      await #expect(processExitsWith: .success) {
-        try await PeerFuzz(hasKeys: false).run()
-        try await PeerFuzz(hasKeys: true).run()
+    @Test(arguments: [false, true])
+    func `no request ends the process`(hasKeys: Bool) async throws {
+      let report = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
+      defer { try? FileManager.default.removeItem(atPath: report) }
+      await #expect(processExitsWith: .success) { [hasKeys, report = report as String] in
+        let fuzz = try PeerFuzz(hasKeys: hasKeys, reportPath: report)
+        do {
+          try await fuzz.run()
+        } catch {
+          fuzz.report("\(error)")
+          throw error
+        }
       }
+      print(try String(contentsOfFile: report, encoding: .utf8))
     }
   }
 
@@ -37,6 +46,14 @@
     private static let workers = 8
 
     let hasKeys: Bool
+    /// What a test in another process prints is not shown if it fails.
+    private let file: FileHandle
+
+    init(hasKeys: Bool, reportPath: String) throws {
+      self.hasKeys = hasKeys
+      try Data().write(to: URL(filePath: reportPath))
+      file = try FileHandle(forWritingTo: URL(filePath: reportPath))
+    }
 
     private static func number(_ name: String) -> Int? {
       ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
@@ -48,9 +65,11 @@
       return (number("HEARTH_FUZZ_REQUESTS") ?? (isLong ? 1_000_000 : 6000)) / 2
     }
 
+    func report(_ line: String) { file.write(Data((line + "\n").utf8)) }
+
     func run() async throws {
       let seed = UInt64(Self.number("HEARTH_SEED") ?? Int.random(in: 0..<1_000_000_000))
-      print("peers \(hasKeys ? "with" : "without") keys, HEARTH_SEED=\(seed)")
+      report("peers \(hasKeys ? "with" : "without") keys, HEARTH_SEED=\(seed)")
       let metrics = TestMetrics()
       let account = try FirestoreServer.ServiceAccount.makeKeys(name: "fuzz", project: "test")
       let accounts = hasKeys ? [try FirestoreServer.ServiceAccount(json: account.server)] : []
@@ -78,8 +97,8 @@
                 if before / 1000 != (before + connection.requests) / 1000 {
                   try await check(server)
                 }
-                if before / 1_000_000 != (before + connection.requests) / 1_000_000 {
-                  print("\(before) requests on \(number) connections")
+                if before / 100_000 != (before + connection.requests) / 100_000 {
+                  report("\(before) requests on \(number) connections")
                 }
               }
             }
@@ -88,7 +107,7 @@
         }
         let all = counts.requests.load(ordering: .relaxed)
         let count = counts.connections.load(ordering: .relaxed)
-        print("\(all) requests on \(count) connections")
+        report("\(all) requests on \(count) connections")
         try await check(server)
         // All that the peers have begun ends with their connections.
         try await server.eventually {
