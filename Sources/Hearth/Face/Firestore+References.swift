@@ -137,7 +137,7 @@ extension Backend {
       try await commit(mutations)
       return true
     } catch let status as Status
-      where [.failedPrecondition, .aborted, .notFound].contains(status.code)
+      where status.refusal != nil || [.aborted, .notFound].contains(status.code)
     {
       return false
     }

@@ -149,7 +149,7 @@ final class TTLSweeper: @unchecked Sendable {
         switch outcome {
         case .success: state.deleted += 1
         // The document was changed or deleted meanwhile.
-        case .failure(let status) where status.code == .failedPrecondition: break
+        case .failure(let status) where status.refusal != nil: break
         case .failure(let status): state.failure = state.failure ?? status
         }
       }

@@ -159,6 +159,25 @@ import Testing
     try await db.terminate()
   }
 
+  @Test(.embedded("The reference has no such setting."))
+  func `expired documents that a lead keeps from being deleted are an error`() async throws {
+    let start = clock.now
+    var db = try open()
+    try await db.ttl.setPolicy(collectionGroup: "c", field: "due")
+    clock.now = Instant(microseconds: start.microseconds + 474 * Self.year)
+    try await db.document("d/1").setData(["n": 1])
+    clock.now = start
+    let due = Timestamp(Instant(microseconds: start.microseconds - 1_000_000))
+    try await db.document("c/old").setData(["n": 1, "due": due])
+    try await db.terminate()
+
+    db = try open(maximumLead: .seconds(60))
+    let error = await #expect(throws: (any Error).self) { _ = try await db.ttl.deleteExpired() }
+    #expect((error as NSError?)?.localizedDescription.contains("maximumClockLead") == true)
+    #expect(try await db.document("c/old").getDocument().exists)
+    try await db.terminate()
+  }
+
   @Test func `a maximum lead of less than a second is refused`() throws {
     let settings = FirestoreSettings()
     settings.maximumClockLead = .milliseconds(999)

@@ -126,7 +126,7 @@ final class RemoteSweeper: @unchecked Sendable {
       switch outcome {
       case .success: deleted += 1
       // The document was changed or deleted meanwhile.
-      case .failure(let status) where status.code == .failedPrecondition: break
+      case .failure(let status) where status.refusal != nil: break
       case .failure(let status): failure = failure ?? status
       }
     }
