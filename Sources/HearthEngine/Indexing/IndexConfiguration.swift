@@ -151,7 +151,8 @@ extension IndexConfiguration {
       throw .invalidArgument("\(entry.location): there is another rule for this field: \(other).")
     }
     add(definition)
-    guard indexes.count <= Limits.indexes else { throw .tooManyIndexes }
+    // Both directions of an index are one stored index.
+    guard indexes.count <= 2 * Limits.indexes else { throw .tooManyIndexes }
   }
 
   var json: String { text(isPretty: true) }

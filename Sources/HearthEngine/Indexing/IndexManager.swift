@@ -168,7 +168,7 @@ final class IndexManager: Sendable {
   /// `resourceExhausted` for more than `Limits.indexes` indexes.
   package func declare(_ definitions: [IndexDefinition]) throws {
     // First: it takes time to add each, while others wait to write.
-    try Self.check(count: Set(definitions).count)
+    try Self.check(count: Set(definitions.map(\.stored)).count)
     try IndexDefinition.check(definitions)
     try change { configuration in
       for definition in definitions { configuration.add(definition) }
@@ -192,7 +192,7 @@ final class IndexManager: Sendable {
   /// learned indexes stay.
   package func configure(_ configuration: IndexConfiguration) throws {
     let definitions = configuration.definitions
-    try Self.check(count: definitions.count)
+    try Self.check(count: Set(definitions.map(\.stored)).count)
     try IndexDefinition.check(definitions)
     try change { $0 = configuration }
   }

@@ -29,6 +29,18 @@ import Testing
     }
     """
 
+  @Test func `both directions of an index are one of the thousand`() throws {
+    var configuration = IndexConfiguration()
+    for number in 0..<600 {
+      let index = IndexDefinition(
+        "c", [.init("f\(number)", .ascending), .init("n", .ascending)])
+      configuration.add(index)
+      configuration.add(index.turned)
+    }
+    let stored = try IndexConfiguration(json: configuration.line)
+    #expect(Set(stored.definitions) == Set(configuration.definitions))
+  }
+
   @Test func `a file of Firebase's command line is read and told again`() throws {
     let configuration = try IndexConfiguration(json: text)
     let descriptions = configuration.definitions.map { "\($0) \($0.isNameDescending ? "↓" : "↑")" }
