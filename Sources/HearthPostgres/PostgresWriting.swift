@@ -151,6 +151,10 @@
         PostgresSchema.storedTimes, [PostgresParameter.integer(now)])
       use.lock()
       defer { use.unlock() }
+      let connection = try locked()
+      // Every document is read.
+      connection.patience = Self.longestRepair
+      defer { connection.patience = PostgresConnection.longPatience }
       let rows = try run([statement])
       return (rows.first?.integer(0, 0) ?? 0, rows.first?.integer(0, 1) ?? 0)
     }

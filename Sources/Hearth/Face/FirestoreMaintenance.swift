@@ -33,8 +33,9 @@ public struct FirestoreMaintenance: Sendable {
   /// documents with other times.
   ///
   /// For a file, which no process may have open, see `FirestoreFile.repairTimes(progress:)`, which says what is changed.
-  /// Other processes may have the database open: their writes wait, and their listeners get their full result. Set the
-  /// clocks of all machines first. Throws `unimplemented` for a file, and the errors of a write.
+  /// Other processes may have the database open: their writes wait, and fail with `unavailable` if that takes longer
+  /// than a write waits; their listeners get their full result. Set the clocks of all machines first. Throws
+  /// `unimplemented` for a file, and the errors of a write.
   @discardableResult
   public func repairTimes() async throws -> Int {
     try await reporting {

@@ -30,6 +30,7 @@ extension FileCopy {
         throw Status.dataLoss("\(path) is damaged. \(problem).")
       }
       guard repair.isNeeded else { return nil }
+      try StoreState.check(state.lastSequence)
       // A token of the log that is left out must not be valid.
       state.lastSequence += 1
       state.firstLoggedSequence = state.lastSequence + 1

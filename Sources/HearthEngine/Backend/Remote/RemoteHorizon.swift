@@ -16,7 +16,8 @@ final class RemoteHorizon: Sendable {
 
   func note(_ sequence: UInt64, _ time: Int64) {
     newest.withLock { newest in
-      if sequence > newest.sequence { newest = (sequence, max(newest.time, time)) }
+      // Times grow with sequences, except by a repair, whose time holds from then on.
+      if sequence > newest.sequence { newest = (sequence, time) }
     }
   }
 
