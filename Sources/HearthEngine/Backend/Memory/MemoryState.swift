@@ -112,7 +112,7 @@ struct MemoryState: Sendable {
     private var results: [(path: ResourcePath, result: MutationResult)] = []
     /// Changed by reference rules.
     var cascaded: [ResourcePath] = []
-    /// Before the request.
+    /// The bytes that the bodies of `cascaded` had before the request.
     var cascadedBytes = 0
     /// Those that existed when the request deleted them.
     private(set) var wasDeleted: [ResourcePath] = []
@@ -166,8 +166,6 @@ struct MemoryState: Sendable {
       }
       var result = MutationResult()
       var after = before
-      if !mutation.onlyVerifies { hasWrites = true }
-      copied[path] = mutation.copied
       switch mutation.operation {
       case .verify: break
       case .delete:
@@ -193,6 +191,9 @@ struct MemoryState: Sendable {
         try Limits.checkNesting(after)
         deletedByRule.remove(path)
       }
+      // Nothing throws from here on, except a check, which writes of a closure do not have.
+      if !mutation.onlyVerifies { hasWrites = true }
+      copied[path] = mutation.copied
       if fields.updateValue(after, forKey: path) == nil { order.append(path) }
       if let check = mutation.documentCheck { try check.run(try document(path), at: path) }
       return result

@@ -39,10 +39,7 @@ final class MemoryWriter: MemoryReader, LocalWriter {
     try mutation.check()
     byteCount += mutation.contentByteCount
     try Limits.check(requestOf: byteCount)
-    var next = staged
-    defer { staged.failure = next.failure }
-    try next.write(mutation)
-    staged = next
+    try staged.write(mutation)
     mutations.append(mutation)
   }
 }
