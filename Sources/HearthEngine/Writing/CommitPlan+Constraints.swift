@@ -56,7 +56,7 @@ extension CommitPlan {
     for document in request.constrained.documents(with: key)
     where try !body(documents[document].name.path) { return }
     for document in constrained.documents(with: key)
-    where request.constrained.keys[document] == nil {
+    where documents[document].isChanged && request.constrained.keys[document] == nil {
       if try !body(documents[document].name.path) { return }
     }
     let scan = try EntryScan(EntryRange(index, in: collection, values: key), in: store)
@@ -203,7 +203,7 @@ extension CommitPlan {
       where !isChanged(other, in: request) && found.count < limit { found.append(other) }
       let key = index.key(of: path)
       for document in constrained.documents(with: key)
-      where request.constrained.keys[document] == nil {
+      where documents[document].isChanged && request.constrained.keys[document] == nil {
         found.append(documents[document].name.path)
       }
       found += request.constrained.documents(with: key).map { documents[$0].name.path }

@@ -130,11 +130,10 @@ package final class RemoteBackend: Sendable {
     var request = RemoteRead()
     request.lastChangeAt = time.microseconds
     var answer = try store.readBlocking(request)
-    guard time.microseconds <= max(now().microseconds, answer.record.time, answer.record.readTime)
-    else {
+    guard time <= max(now(), answer.record.latestTime) else {
       throw .invalidArgument("The read time cannot be in the future.")
     }
-    if time.microseconds > answer.record.time {
+    if time > answer.record.latestTime {
       // A commit under way may get an earlier time: waits for it.
       answer = try writer.settle(time, request)
     }

@@ -340,10 +340,9 @@ final class RemoteWriter: Sendable {
     var documents: [StoredDocument] = []
     for document in answer.documents { documents.append(try StoredDocument(document)) }
     let reader = RemoteReader(writing, catalogue)
-    let newest = max(answer.record.time, answer.record.readTime)
     var state = MemoryState(
       of: documents, known: Array(paths), sequence: answer.record.sequence,
-      time: Instant(microseconds: newest), indexes: catalogue.constraints
+      time: answer.record.latestTime, indexes: catalogue.constraints
     ) { wanted throws(Status) in try reader.documents(wanted) }
 
     let latest = latestTime
@@ -375,7 +374,7 @@ final class RemoteWriter: Sendable {
       }
     }
     // Nothing to store: not even the time of a commit without changes.
-    guard state.lastTime.microseconds > newest else { return finish(outcomes) }
+    guard state.lastTime > answer.record.latestTime else { return finish(outcomes) }
 
     var batch = RemoteBatch(id: UUID().bytes, record: answer.record)
     for change in state.log {
@@ -516,9 +515,7 @@ final class RemoteWriter: Sendable {
   func settle(_ time: Instant, _ request: RemoteRead) throws(Status) -> RemoteAnswer {
     try store.write { writing throws(Status) in
       let answer = try lock(request, writing)
-      guard time.microseconds > max(answer.record.time, answer.record.readTime) else {
-        return answer
-      }
+      guard time > answer.record.latestTime else { return answer }
       var batch = RemoteBatch(id: UUID().bytes, record: answer.record)
       batch.record.readTime = time.microseconds
       try writing.commit(batch)
