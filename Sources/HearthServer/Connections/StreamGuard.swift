@@ -6,7 +6,7 @@
   /// Bounds what one stream of HTTP/2 may cost, and keeps from gRPC's handlers what they cannot read.
   ///
   ///     header  ─▶ too many streams: REFUSED_STREAM
-  ///             ─▶ gRPC, and a timeout that is none: INVALID_ARGUMENT
+  ///             ─▶ gRPC, and a timeout that is not valid: INVALID_ARGUMENT
   ///             ─▶ gRPC, and the server has keys: nothing more is read until the key is checked
   ///     message ─▶ too many bytes of requests in memory: ENHANCE_YOUR_CALM
   ///             ─▶ not complete after two minutes: the stream is reset
@@ -207,7 +207,8 @@
       write(.headers(trailers), context, promise: nil)
       state = .refused
       context.flush()
-      if !context.channel.isWritable { setWriteDeadline(context) }
+      // Even a short answer may wait for the client's window.
+      if context.channel.isActive { setWriteDeadline(context) }
     }
 
     private func refuse(_ code: HTTP2ErrorCode, _ context: ChannelHandlerContext) {
@@ -284,6 +285,8 @@
         frame = .data(part)
       default: break
       }
+      // A complete answer gets no second end.
+      if isLast, let number = callDeadline.take() { connection?.deadlines.remove(number) }
       if isLast, !hasRequestEnded {
         let end = promise ?? context.eventLoop.makePromise()
         end.futureResult.assumeIsolated().whenSuccess {
@@ -335,11 +338,13 @@
 
     func channelInactive(context: ChannelHandlerContext) {
       end()
+      uncount()
       context.fireChannelInactive()
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
       end()
+      uncount()
       connection?.removeStream()
       connection = nil
     }
@@ -359,6 +364,10 @@
       messages = nil
       if case .unchecked(let number) = state { unchecked?.remove(number) }
       if case .refused = state {} else { state = .admitted }
+    }
+
+    /// Called when the stream has ended: a refused one may still have an answer in memory.
+    private func uncount() {
       if isCounted { connections.removeStream() }
       isCounted = false
     }
