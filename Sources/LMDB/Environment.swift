@@ -393,7 +393,12 @@ public final class Environment: Sendable {
   // MARK: In place
 
   /// Whether the data file and the files beside it are still at their paths, and none was replaced.
-  public var isInPlace: Bool { !isReplaced.load(ordering: .relaxed) && hasItsFiles }
+  /// True after `close`.
+  public var isInPlace: Bool {
+    if isReplaced.load(ordering: .relaxed) { return false }
+    // `close` takes the files away, so it must not run meanwhile.
+    return (try? visiting("look at the files") { (_) throws(LMDBError) in hasItsFiles }) ?? true
+  }
 
   private var hasItsFiles: Bool {
     file.isInPlace && lockFile?.isInPlace ?? true && presenceFile?.isInPlace ?? true
