@@ -30,11 +30,29 @@ import Testing
       operations: """
         query List { films(orderBy: {id: ASC}) { id title kind tags } }
         query Lines { films(orderBy: {id: ASC}) { id title kind tags _id } }
+        query Hidden { films(orderBy: {id: ASC}) { id title kind @redact } }
+        mutation Checked {
+          query @redact { film(key: {id: "a"}) { kind @check(expr: "true", message: "x") } }
+        }
         query Years { films(where: {year: {isNull: true}}) { id } }
         mutation Save($id: String!, $title: String!) {
           film_upsert(data: {id: $id, title: $title, kind: LONG, tags: ["x"]})
         }
         """)
+  }
+
+  @Test func `an operation with redacted fields says nothing of the values that it has read`()
+    async throws
+  {
+    try await connector.mutate("Save", ["id": "a", "title": "t"])
+    try await connector.firestore.document("film/a").updateData(["kind": "SECRET"])
+    let service = try connector.dataConnect.service()
+    for response in [
+      try await service.query("Hidden", [:], nil), try await service.mutate("Checked", [:], nil),
+    ] {
+      #expect(response.misfits == [])
+      #expect(!EmulatorMessage.answer(1, .success(response)).line.contains("SECRET"))
+    }
   }
 
   @Test(arguments: [

@@ -25,3 +25,10 @@ extension [Selection] {
     contains { $0.modifiers.isRedacted || $0.selections.haveRedacted }
   }
 }
+
+extension [RootField] {
+  /// Whether an operation with these fields reads values that its result must not show.
+  var haveRedacted: Bool {
+    contains { $0.modifiers.isRedacted || $0.selections.haveRedacted || $0.fields.haveRedacted }
+  }
+}

@@ -20,7 +20,7 @@ struct Execution: Sendable {
     didSet { responseRoot = Once() }
   }
   /// Shared by the copies of the execution.
-  let misfits = Misfits()
+  let misfits: Misfits
   /// The values that expressions read, made for the first expression: an operation may evaluate one
   /// for each row.
   private let requestRoots = Once<[String: CELValue]>()
@@ -34,6 +34,7 @@ struct Execution: Sendable {
     self.plan = plan
     self.firestore = firestore
     self.operation = operation
+    misfits = Misfits(isKept: !operation.fields.haveRedacted)
     self.auth = auth
     time = Timestamp()
     self.variables = try InputCoercion(plan).variables(variables, of: operation)

@@ -7,12 +7,17 @@ import Synchronization
 final class Misfits: Sendable {
   private static let limit = 10
   private let found = Mutex<[String]>([])
+  /// False for an operation with redacted fields: a sentence could show their values.
+  private let isKept: Bool
+
+  init(isKept: Bool) { self.isKept = isKept }
 
   /// A sentence for each, at most ten.
   var sentences: [String] { found.withLock { $0 } }
 
   func note(_ value: DataValue, _ column: TableLayout.ColumnLayout, _ table: String, _ key: String)
   {
+    guard isKept else { return }
     found.withLock { found in
       guard found.count < Self.limit else { return }
       let type = column.form.type.name
