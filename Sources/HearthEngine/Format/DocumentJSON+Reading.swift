@@ -77,8 +77,10 @@ extension DocumentJSON {
         }
       case "fields":
         document.fields = try Reader(takesPlain: false).fields(content ?? .object([]), depth: 0)
-      case "createTime", "create_time": document.createTime = try time(name, content)
-      case "updateTime", "update_time": document.updateTime = try time(name, content)
+      case "createTime", "create_time":
+        document.createTime = try time(name, content, unless: document.createTime)
+      case "updateTime", "update_time":
+        document.updateTime = try time(name, content, unless: document.updateTime)
       default: return false
       }
       return true
@@ -86,7 +88,11 @@ extension DocumentJSON {
     return document
   }
 
-  private static func time(_ name: String, _ json: JSON?) throws(Status) -> Instant? {
+  /// - Parameter other: The time that the document already has, by the member's other name.
+  private static func time(
+    _ name: String, _ json: JSON?, unless other: Instant?
+  ) throws(Status) -> Instant? {
+    guard other == nil else { throw .invalidArgument("A document has two members for \(name).") }
     guard let json else { return nil }
     guard let time = instant(json) else { throw refusal(name, json, "\"1965-08-01T00:00:00Z\"") }
     return time
@@ -178,7 +184,7 @@ extension DocumentJSON {
       case (.double, _): return double(content).map { .double($0) }
       case (.timestamp, _): return instant(content).map { .timestamp($0) }
       case (.string, .string(let text)): return .string(text)
-      case (.bytes, .string(let text)): return bytes(text).map { .bytes($0) }
+      case (.bytes, .string(let text)): return bytes(ofBase64: text).map { .bytes($0) }
       case (.reference, .string(let name)):
         return .reference(try ResourcePath(checkingDocument: relative(name)))
       case (.geoPoint, .object(let members)): return try geoPoint(members)
@@ -276,7 +282,7 @@ extension DocumentJSON {
   }
 
   /// The bytes of a text in base64. Spaces, and the bits after the last byte, have no meaning.
-  private static func bytes(_ text: String) -> [UInt8]? {
+  package static func bytes(ofBase64 text: String) -> [UInt8]? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.utf8.count / 4 * 3 + 2)
     var bits: UInt32 = 0

@@ -75,7 +75,8 @@
 
   /// The part of a token that names the key by which it is signed.
   ///
-  /// Read here: anybody can send one, and JWTKit's own parser traps on a number that is no `Int`.
+  /// It is not read by JWTKit, whose parser traps on a number that is not an `Int`: anybody can send
+  /// one.
   private struct TokenHeader: Decodable {
     var alg: String?
     var kid: String?
@@ -83,23 +84,15 @@
     /// Nil for a text that is not a token.
     init?(of token: String) {
       let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-      guard parts.count == 3 else { return nil }
-      var base64 = parts[0].map { byte in
-        switch byte {
-        case UInt8(ascii: "-"): UInt8(ascii: "+")
-        case UInt8(ascii: "_"): UInt8(ascii: "/")
-        default: byte
-        }
-      }
-      while base64.count % 4 != 0 { base64.append(UInt8(ascii: "=")) }
-      guard let json = Data(base64Encoded: Data(base64)),
-        let header = try? JSONDecoder().decode(Self.self, from: json)
+      guard parts.count == 3,
+        let json = DocumentJSON.bytes(ofBase64: String(Substring(parts[0]))),
+        let header = try? JSONDecoder().decode(Self.self, from: Data(json))
       else { return nil }
       self = header
     }
   }
 
-  /// Read only of a token whose signature is that of an account.
+  /// The claims of a token. They are read after its signature was found to be an account's.
   private struct AccountClaims: JWTPayload {
     var iss: IssuerClaim
     var sub: SubjectClaim
