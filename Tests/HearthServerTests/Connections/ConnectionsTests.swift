@@ -47,13 +47,13 @@
         // One is the client's.
         try await server.set(TestServer.root + "/a/b", 1)
         let request = Array("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".utf8)
-        func answer() async throws -> String {
+        func answer(for time: Duration = .seconds(2)) async throws -> String {
           String(
             decoding: try await RawConnection.send(
-              [request], for: .seconds(2), port: server.port), as: UTF8.self)
+              [request], for: time, port: server.port), as: UTF8.self)
         }
         let answers = try await withThrowingTaskGroup(of: String.self) { group in
-          for _ in 0..<6 { group.addTask { try await answer() } }
+          for _ in 0..<6 { group.addTask { try await answer(for: .seconds(10)) } }
           return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(answers.filter { $0.contains("200") }.count == 2)

@@ -60,7 +60,11 @@
         for ends in [true, false] {
           let frames = try await RawConnection.send(
             strange.enumerated().map { .headers(UInt32(2 * $0 + 1), $1, ends: ends) }
-              + [.request(7, "GET", "/health")], for: .seconds(1), port: server.port)
+              + [.request(7, "GET", "/health")], for: .seconds(60),
+            until: { all in
+              all.contains { $0.stream == 7 && $0.ends }
+                && all.contains { $0.stream == 1 && $0.kind == .reset }
+            }, port: server.port)
           #expect(frames.contains { $0.stream == 7 && $0.kind == .headers })
           #expect(frames.contains { $0.stream == 1 && $0.kind == .reset })
           #expect(!frames.contains { $0.kind == .goAway })

@@ -66,7 +66,9 @@
         let begun = try await server.rest("POST", Self.v1 + ":beginTransaction", "{}")
         let id = try #require(begun.json["transaction"] as? String)
         #expect(files() == ["test", "test/(default).hearth"])
-        let read = try await server.rest("GET", Self.v1 + "/a/b?transaction=\(id)")
+        // A "+" of base64 would be a space in a URL.
+        let encoded = id.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? id
+        let read = try await server.rest("GET", Self.v1 + "/a/b?transaction=\(encoded)")
         #expect(read.status == 404)
         let write = #"{"update": {"name": "\#(TestServer.root)/a/b"}}"#
         let committed = try await server.rest(

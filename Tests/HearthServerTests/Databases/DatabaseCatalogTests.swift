@@ -8,7 +8,7 @@
   @testable import HearthServer
 
   /// A folder has any number of databases, of which few are open.
-  @Suite struct DatabaseCatalogTests {
+  @Suite(.timeLimit(.minutes(2))) struct DatabaseCatalogTests {
     @Test func `of many databases, those that nobody uses are closed`() async throws {
       let folder = NSTemporaryDirectory() + "catalog-\(UUID().uuidString)"
       defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -183,12 +183,10 @@
               try DatabaseName("projects/p/databases/broken"), for: .writing)
           }
         }
-        let began = ContinuousClock.now
         for number in 0..<3 {
           _ = try await catalog.use(
             try DatabaseName("projects/p/databases/d\(number)"), for: .writing)
         }
-        #expect(ContinuousClock.now - began < .seconds(5))
         close(gate)
         #expect(try await !slow.value.isPlaceholder)
       }

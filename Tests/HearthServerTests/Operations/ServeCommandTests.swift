@@ -1,5 +1,6 @@
 #if Server && Tools
   import Foundation
+  import HearthEngine
   import Testing
 
   @testable import HearthServer
@@ -48,8 +49,14 @@
             + "Authorization: Bearer \(key)\r\n\(more)\r\n").utf8)
       }
       let parts = [request(Self.old), request(Self.new, "Connection: close\r\n")]
-      async let answers = RawConnection.send(parts, pause: .seconds(10), port: port)
-      try await Task.sleep(for: .seconds(1))
+      let isAnswered = Guarded(false)
+      async let answers = RawConnection.send(
+        parts, pause: .seconds(15), for: .seconds(60),
+        until: { received in
+          if !received.isEmpty { isAnswered.withLock { $0 = true } }
+          return false
+        }, port: port)
+      try await Self.eventually { isAnswered.withLock(\.self) }
       try server.write("keys", Self.new + "\n")
       server.signal(SIGHUP)
       try await server.waitForLog("SIGHUP")

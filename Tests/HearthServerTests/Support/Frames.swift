@@ -92,12 +92,13 @@
     /// Sends frames after the preface, and returns those that come in this time. The server's settings
     /// are acknowledged: before that, a client has a hundred streams at most.
     static func send(
-      _ frames: [Frame], for time: Duration = .seconds(5), port: Int
+      _ frames: [Frame], for time: Duration = .seconds(5),
+      until isEnough: ([Frame]) -> Bool = { _ in false }, port: Int
     ) async throws -> [Frame] {
       Frame.all(
         try await send(
           [Frame.preface, Frame(kind: .settings, flags: 1, stream: 0).bytes]
-            + [frames.flatMap(\.bytes)], for: time, port: port))
+            + [frames.flatMap(\.bytes)], for: time, until: { isEnough(Frame.all($0)) }, port: port))
     }
   }
 #endif
