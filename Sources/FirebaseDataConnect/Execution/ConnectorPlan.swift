@@ -82,7 +82,7 @@ final class ConnectorPlan: Sendable {
 
   var collectionIDs: Set<String> { Set(layouts.values.map(\.table.collectionID)) }
 
-  /// The GraphQL type of a collection's table; the collection id if it is no table's.
+  /// The GraphQL type of a collection's table, or the collection id if no table has the collection.
   func typeName(of collectionID: String) -> String {
     layouts.values.first { $0.table.collectionID == collectionID }?.table.typeName ?? collectionID
   }

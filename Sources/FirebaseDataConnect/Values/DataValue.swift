@@ -50,7 +50,8 @@ public struct DataObject: Hashable, Sendable {
   init(names: [String], values: [DataValue]) { self.init(MemberNames(names), values: values) }
 
   /// The value of a member. Nil if there is no such member; assigning nil removes it, and a new
-  /// name is appended. Takes constant time, except for a removal, which moves the members after it.
+  /// name is appended. Takes constant time, except for a removal, which moves the members after it,
+  /// and for the first new name of an object that shares its names, which copies them.
   public subscript(_ name: String) -> DataValue? {
     get { list.position(of: name).map { values[$0] } }
     set {

@@ -64,7 +64,7 @@
       guard isServer else { return text }
       guard var parts = URLComponents(string: text) else { return "the database" }
       parts.password = nil
-      parts.queryItems = parts.queryItems?.filter { $0.name != "password" }
+      parts.queryItems = parts.queryItems?.filter { !$0.name.hasSuffix("password") }
       return parts.string ?? "the database"
     }
 

@@ -15,7 +15,7 @@ final class ClockWatch: @unchecked Sendable {
   private let name: String
   private let now: @Sendable () -> Instant
   private let logger: Logger
-  /// By the clock; nil while nothing is ahead.
+  /// The clock's time of the last log entry; nil while nothing is ahead.
   private let lastLogged = Guarded<Instant?>(nil)
   private var timer: (any DispatchSourceTimer)?
 

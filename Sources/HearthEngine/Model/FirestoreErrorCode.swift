@@ -9,8 +9,8 @@ public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 public let FirestoreOutcomeUnknownKey = "FirestoreOutcomeUnknown"
 
 /// In the `userInfo` of an error with ``FirestoreErrorCode/Code/failedPrecondition``, if a condition of
-/// the write was not met: `"updateTime"` or `"reference"`. See ``FirestoreErrorCode/isUpdateTimeMismatch``
-/// and ``FirestoreErrorCode/isReferenced``.
+/// the write was not met: `"updateTime"`, `"reference"`, or `"documentCheck"`. See
+/// ``FirestoreErrorCode/isUpdateTimeMismatch`` and ``FirestoreErrorCode/isReferenced``.
 public let FirestoreRefusalKey = "FirestoreRefusal"
 
 /// In the `userInfo` of an error of a write that a unique index or a reference rule has refused: a

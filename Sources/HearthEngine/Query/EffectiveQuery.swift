@@ -38,7 +38,7 @@ package struct EffectiveQuery: Hashable, Sendable {
     }
   }
 
-  /// As `init(_:)`, for aggregations of the results.
+  /// The query whose results are aggregated.
   ///
   /// Without an explicit order, a limit or an offset takes the documents in the order of the
   /// aggregated fields, after the fields with inequalities: Firestore reads them from an index on

@@ -1,6 +1,6 @@
 extension Status {
   /// Whether a damaged record may be the cause. A damaged version number throws
-  /// `failedPrecondition`; so does a file that was replaced or upgraded, which is no damage and has
+  /// `failedPrecondition`; so does a file that was replaced or upgraded, which is not damage and has
   /// a cause.
   var isDamage: Bool { code == .dataLoss || (code == .failedPrecondition && cause == nil) }
 

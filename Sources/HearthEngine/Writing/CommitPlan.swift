@@ -245,8 +245,8 @@ struct CommitPlan {
     _ mutation: Mutation, to staging: inout StagedDocument, of version: StoredDocument?,
     at time: Instant
   ) throws -> MutationResult {
-    // Of several deletions, the order does not matter: what a rule has deleted before is deleted, if
-    // it was as expected.
+    // The order of deletions and verifications does not matter: a document that a rule has deleted
+    // counts as present for them.
     let exists = staging.exists || staging.isDeletedByRule && mutation.storesNothing
     do throws(Status) {
       try mutation.precondition.check(

@@ -92,7 +92,7 @@ final class WriteContext {
     }
   }
 
-  /// Plans a write. If this throws `Status`, the request is unchanged.
+  /// Plans a write. If this throws `Status`, the request is unchanged, or can no longer be committed.
   func write(_ mutation: Mutation) throws {
     try mutation.check()
     try Limits.check(requestOf: byteCount + mutation.contentByteCount)

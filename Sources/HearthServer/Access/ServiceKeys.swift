@@ -24,7 +24,7 @@
       var isEmpty: Bool { keys.isEmpty && accounts.isEmpty }
     }
 
-    /// Is empty either always or never.
+    /// The current keys and accounts. `replace` keeps an empty set empty, and another one not empty.
     private let access: Guarded<Access>
     private let isOpen: Bool
     private let acceptsEveryToken: Bool

@@ -7,7 +7,7 @@
   ///     grpc-timeout: 20S        20 seconds
   ///     grpc-timeout: 99999999H  more than a year, which counts as no limit
   ///
-  /// Read here, and taken out of the header: gRPC's own parser traps on a sign, and ignores eight
+  /// `StreamGuard` reads it and removes the header: gRPC's parser traps on a sign, and ignores eight
   /// digits.
   struct CallTimeout: Equatable {
     static let header = "grpc-timeout"
@@ -15,7 +15,7 @@
     /// Longer ones would leave the range of the clock.
     private static let longest = TimeAmount.hours(24 * 366)
 
-    /// That of a call without the header.
+    /// The timeout of a call without the header.
     static let unlimited = CallTimeout(time: nil)
 
     /// Nil if the call has no limit.

@@ -371,7 +371,7 @@
         throw Status(
           .resourceExhausted,
           "The server has \(databaseLimit) databases, and creates no more. Raise its limit "
-            + "(hearth serve --max-databases), or remove files.")
+            + "(hearth serve --max-databases), or stop it and remove files.")
       }
       do {
         try FileManager.default.createDirectory(

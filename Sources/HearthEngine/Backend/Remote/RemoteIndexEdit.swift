@@ -3,7 +3,7 @@ struct RemoteIndexEdit {
   private let catalogue: RemoteCatalogue
   private let writing: any RemoteWriting
   var batch: RemoteBatch
-  /// By this edit, which the catalogue does not know.
+  /// The indexes that this edit adds; the catalogue does not have them yet.
   private var added: Set<IndexDefinition> = []
 
   init(
