@@ -266,7 +266,7 @@ extension Place: ParseKeyed {
       let near = Place.query(near(key: "point", geoPoint: center))
       #expect(try near.find().compactMap(\.number) == byDistance)
       #expect(try near.skip(3).limit(5).find().compactMap(\.number) == Array(byDistance[3..<8]))
-      #expect(try near.skip(58).limit(5).count() == 2 && near.count() == 60)
+      #expect(try near.skip(58).limit(5).find().count == 2 && near.skip(58).count() == 60)
       #expect(try near.first().number == byDistance[0])
       let within = byDistance.filter { points[$0].distanceInKilometers(center) <= 5000 }
       #expect(within.count > 3)
@@ -379,7 +379,7 @@ extension Place: ParseKeyed {
       let ranked = try Place.query(matchesText(key: "name", text: "dune")).find()
       #expect(ranked.first?.number == 0)
       #expect(
-        try Place.query(matchesText(key: "name", text: "dune"), "number" > 0).limit(1).count() == 1)
+        try Place.query(matchesText(key: "name", text: "dune"), "number" > 0).limit(1).count() == 3)
       #expect(
         code { try matchesText(key: "name", text: "x", options: [.caseSensitive: true]) }
           == .operationForbidden)

@@ -13,6 +13,7 @@ public final class Filter: NSObject {
     case composite(isDisjunction: Bool, [Filter])
     case negation(Filter)
     case unordered(Filter)
+    case throughArrays(Filter)
     case comparison(Result<StructuredQuery.Comparison, Status>)
     /// The field, or an element of it if it is an array, is among the values of a field of results.
     case results(
@@ -45,6 +46,11 @@ public final class Filter: NSObject {
   private init(unordered filter: Filter) {
     depth = 1 + filter.depth
     content = depth > Filter.deepest ? .tooDeep : .unordered(filter)
+  }
+
+  private init(throughArrays filter: Filter) {
+    depth = 1 + filter.depth
+    content = depth > Filter.deepest ? .tooDeep : .throughArrays(filter)
   }
 
   private init(negating filter: Filter) {
@@ -429,6 +435,19 @@ extension Filter {
   /// of 100 filters do not apply to these conditions: a query takes time in proportion to their number.
   /// Beyond 30 alternatives an index serves only what all of them have in common.
   public class func unordered(_ filter: Filter) -> Filter { Filter(unordered: filter) }
+
+  /// Matches the documents that `filter` matches if its dotted fields also lead through arrays: a name
+  /// after an array leads into each of its elements that is a map.
+  ///
+  ///     // doses: [{drug: "ibu", amount: 2}, {drug: "asa", amount: 1}]
+  ///     let found = books.whereFilter(.throughArrays(.whereField("doses.drug", isEqualTo: "ibu")))
+  ///
+  /// Each condition holds if one of the values that its field leads to passes; two conditions may hold for
+  /// two elements. `notFilter` of it matches documents in which none passes. No index serves such a
+  /// condition, except for one on the first name, which finds the documents that have it. The query
+  /// fails with `invalidArgument` for a condition on the results of a query, and for one relative to the
+  /// time of the read.
+  public class func throughArrays(_ filter: Filter) -> Filter { Filter(throughArrays: filter) }
 }
 
 extension Duration {

@@ -150,6 +150,7 @@ private struct FilterReader {
         "Invalid Query. Composite filters may be nested \(Filter.deepest) levels deep.")
     case .negation(let filter): return try read(filter)?.negated
     case .unordered(let filter): return try read(filter)?.unordered
+    case .throughArrays(let filter): return try read(filter)?.throughArrays
     case .comparison(let comparison): return .comparison(try comparison.get())
     case .results(let field, let isArray, let query, let other):
       return .comparison(
@@ -285,6 +286,7 @@ extension StructuredQuery.Comparison.Operator {
     case .beforeNow: "isBeforeNow"
     case .inResults: "isInResultsOf"
     case .arrayContainsAnyInResults: "arrayContainsAnyInResultsOf"
+    case .throughArrays: "throughArrays"
     }
   }
 

@@ -22,8 +22,26 @@ extension Query {
     ordered(descending) { () throws(Status) in try path.segments() }
   }
 
+  /// Orders the results by `field`, and keeps documents without it: they are ordered as if it was null,
+  /// which is less than every other value.
+  ///
+  ///     let people = db.collection("people").order(by: "age", descending: true, keepingMissing: true)
+  ///
+  /// Indexes have no entries for documents without a field. If no condition requires the field, the query
+  /// reads all documents that meet its conditions, and sorts them, whatever its limit is.
+  public func order(by field: String, descending: Bool, keepingMissing: Bool) -> Query {
+    ordered(descending, keepingMissing) { () throws(Status) in try FieldSegments(dotted: field) }
+  }
+
+  /// Orders the results by a field, and keeps documents without it; see
+  /// `order(by:descending:keepingMissing:)`.
+  public func order(by path: FieldPath, descending: Bool, keepingMissing: Bool) -> Query {
+    ordered(descending, keepingMissing) { () throws(Status) in try path.segments() }
+  }
+
   private func ordered(
-    _ isDescending: Bool, by field: () throws(Status) -> FieldSegments
+    _ isDescending: Bool, _ keepsMissing: Bool = false,
+    by field: () throws(Status) -> FieldSegments
   ) -> Query {
     changed { query throws(Status) in
       let field = try field()
@@ -35,7 +53,10 @@ extension Query {
         throw .invalidArgument(
           "Invalid query. You must not specify an ending point before specifying the order by.")
       }
-      query.orders.append(StructuredQuery.Order(field: field, isDescending: isDescending))
+      query.orders.append(
+        StructuredQuery.Order(
+          field: field, isDescending: isDescending,
+          keepsMissing: keepsMissing && !field.isDocumentID))
     }
   }
 
@@ -181,7 +202,7 @@ extension StructuredQuery {
       let value = try document.body.withView { view throws(Status) in
         try view.value(at: order.field)?.value()
       }
-      guard let value else {
+      guard let value = value ?? (order.keepsMissing ? .null : nil) else {
         throw .invalidArgument(
           "Invalid query. You are trying to start or end a query using a document for which the "
             + "field '\(order.field.canonicalText)' (used as the order by) does not exist.")

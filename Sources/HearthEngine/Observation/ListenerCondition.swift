@@ -171,7 +171,8 @@ extension ListenerCondition {
   /// By a document's position in the query's first order: between the cursors, and not after the
   /// upper bound. `all` if there are neither.
   private init(orderOf query: EffectiveQuery, _ upperBound: ResultRow?) {
-    guard let order = query.orders.first else {
+    // A document without the field has no value to be found by.
+    guard let order = query.orders.first, !order.keepsMissing else {
       self = .all
       return
     }

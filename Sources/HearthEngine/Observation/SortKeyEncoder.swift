@@ -40,7 +40,7 @@ final class SortKeyEncoder {
     recentBefore = nil
   }
 
-  /// Nil if the document lacks one of the fields: it is not in the result.
+  /// Nil if the document lacks one of the fields that it must have: it is not in the result.
   private func key(of path: ResourcePath, _ body: MapView) throws(Status) -> [UInt8]? {
     buffer.removeAll()
     guard let values = try order.keys(of: body) else { return nil }

@@ -73,7 +73,7 @@ final class BranchPlanner {
     self.values = values.mapValues(KeyRanges.intersection(of:))
     self.cells = cells.mapValues(KeyRanges.intersection(of:))
     var all = Set(required)
-    for order in orders { all.insert(order.field) }
+    for order in orders where !order.keepsMissing { all.insert(order.field) }
     all.formUnion(values.keys)
     all.formUnion(elements.keys)
     self.required = all
@@ -380,7 +380,7 @@ extension StructuredQuery.Comparison {
   fileprivate var isDecidedByKeys: Bool {
     switch `operator` {
     case .hasSuffix, .containsText, .equalsIgnoringCase, .matchesPattern, .withinRegion,
-      .arrayContainedIn:
+      .arrayContainedIn, .throughArrays:
       false
     // A list that is too long for a stream of each element.
     case .arrayContainsAny: !isNegated && KeyRanges(elementsOf: self) != nil

@@ -50,7 +50,11 @@ extension EffectiveQuery {
   private func components(
     _ conjunction: [StructuredQuery.Comparison], _ fields: [FieldSegments]
   ) -> [IndexDefinition.Component] {
-    let orders = orders.filter { !$0.field.isDocumentID }
+    let compared = Set(conjunction.lazy.filter { !$0.isNegated }.map(\.field))
+    // An index has no entries for documents without one of its fields.
+    let orders = orders.filter { !$0.field.isDocumentID }.prefix {
+      !$0.keepsMissing || compared.contains($0.field)
+    }
     var constant: [FieldSegments] = []
     /// Bounded by a range, although the results are not ordered by them.
     var ranged: [FieldSegments] = []

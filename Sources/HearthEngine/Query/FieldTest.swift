@@ -10,6 +10,8 @@ struct FieldTest {
     case relative(ReadTime, microseconds: Int64, isBefore: Bool)
     case inResults(JoinedValues), arrayContainsAnyInResults(JoinedValues)
     case isNull, isNaN, isNotNull, isNotNaN
+    /// A value that these names lead to, also through arrays, passes the test.
+    indirect case throughArrays([String], FieldTest)
     /// The field exists.
     case exists
     /// No value passes: a comparison with null or NaN.
@@ -140,7 +142,24 @@ struct FieldTest {
     case .text(let test):
       guard let text = try value.stringBytes() else { return false }
       return test.passes(text)
+    case .throughArrays(let names, let test): return try test.passes(behind: names[...], of: value)
     }
+  }
+
+  /// Whether one of the values that the names lead to passes. An array in the way has each of its
+  /// elements.
+  private func passes(behind names: ArraySlice<String>, of value: ValueView) throws(Status) -> Bool
+  {
+    guard let name = names.first else { return try passesOther(value) }
+    if let map = try value.map() {
+      guard let next = try map.value(named: name) else { return false }
+      return try passes(behind: names.dropFirst(), of: next)
+    }
+    guard var elements = try value.array() else { return false }
+    for _ in 0..<elements.count where try passes(behind: names, of: elements.next()) {
+      return true
+    }
+    return false
   }
 
   /// - Parameter outside: The result for a value of another type class: no range includes it.
@@ -234,6 +253,11 @@ extension FieldTest.Kind {
         (try? comparison.pattern()).flatMap { $0.map { .pattern($0, until: deadline) } }
         ?? .never
     case .withinRegion: self = comparison.region.map { .region($0) } ?? .never
+    case .throughArrays:
+      self =
+        comparison.reached.map {
+          .throughArrays($0.field.names, FieldTest($0, until: deadline))
+        } ?? .never
     // Without values, or a time.
     case .inResults, .arrayContainsAnyInResults, .afterNow, .beforeNow: self = .never
     }

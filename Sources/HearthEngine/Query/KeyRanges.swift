@@ -231,7 +231,7 @@ extension KeyRanges {
     case .in, .inSet:
       self.init(points: comparison.listOperand.filter { ![.null, .nan].contains($0.typeClass) })
     case .arrayContains, .arrayContainsAny, .arrayContainsAll, .inResults,
-      .arrayContainsAnyInResults:
+      .arrayContainsAnyInResults, .throughArrays:
       self = .everything
     // Every array: the documents are tested.
     case .arrayContainedIn: self.init(KeyRange(prefix: [KeyTag.array.rawValue]))

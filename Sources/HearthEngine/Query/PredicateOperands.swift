@@ -22,6 +22,40 @@ extension StructuredQuery.Comparison {
       field: field, operator: isBefore ? .beforeNow : .afterNow, operand: .integer(microseconds))
   }
 
+  /// The comparison whose path also leads through arrays. One of a field of the document itself is the
+  /// same.
+  var throughArrays: StructuredQuery.Comparison {
+    guard !field.isDocumentID, field.names.count > 1, let root = field.names.first else {
+      return self
+    }
+    var outer = StructuredQuery.Comparison(
+      field: FieldSegments([root]), operator: .throughArrays,
+      operand: .array([
+        .integer(Int64(`operator`.rawValue)),
+        .array(field.names.dropFirst().map(Value.string)),
+        operand,
+      ]))
+    outer.isNegated = isNegated
+    outer.isUnordered = isUnordered
+    return outer
+  }
+
+  /// The comparison of the values that `throughArrays` leads to; its field is relative to its own. Nil
+  /// for another operand.
+  var reached: StructuredQuery.Comparison? {
+    guard `operator` == .throughArrays, case .array(let parts) = operand, parts.count == 3,
+      case .integer(let number) = parts[0], case .array(let names) = parts[1],
+      let kind = StructuredQuery.Comparison.Operator(rawValue: Int(clamping: number)),
+      kind != .throughArrays
+    else { return nil }
+    let path = names.compactMap { if case .string(let name) = $0 { name } else { nil } }
+    guard !path.isEmpty, path.count == names.count else { return nil }
+    var reached = StructuredQuery.Comparison(
+      field: FieldSegments(path), operator: kind, operand: parts[2])
+    reached.isUnordered = isUnordered
+    return reached
+  }
+
   /// Nil for another operand.
   var region: GeoRegion? { `operator` == .withinRegion ? GeoRegion(operand: operand) : nil }
 

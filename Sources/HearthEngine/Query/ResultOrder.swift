@@ -16,7 +16,17 @@ struct ResultOrder {
   struct Field {
     var lookup: FieldLookup
     var isDescending: Bool
+    var keepsMissing: Bool
+
+    @inline(__always)
+    mutating func find(in body: MapView) throws(Status) -> ValueView? {
+      if let value = try lookup.find(in: body) { return value }
+      return keepsMissing ? ResultOrder.null.view : nil
+    }
   }
+
+  /// The value of a missing field, where that is one.
+  private static let null = PinnedBytes(encoding: .null)
 
   /// Without the name, which is always last.
   private(set) var fields: [Field]
@@ -24,7 +34,8 @@ struct ResultOrder {
 
   init(_ orders: [StructuredQuery.Order]) {
     fields = orders.lazy.filter { !$0.field.isDocumentID }.map {
-      Field(lookup: FieldLookup($0.field), isDescending: $0.isDescending)
+      Field(
+        lookup: FieldLookup($0.field), isDescending: $0.isDescending, keepsMissing: $0.keepsMissing)
     }
     isNameDescending = orders.last?.isDescending ?? false
   }
@@ -35,14 +46,14 @@ struct ResultOrder {
     index < fields.count ? fields[index].isDescending : isNameDescending
   }
 
-  /// Nil if the document lacks one of the fields: then it is not a result.
+  /// Nil if the document lacks one of the fields that it must have: then it is not a result.
   @inline(__always)
   mutating func keys(of body: MapView) throws(Status) -> SortKeys? {
     if fields.isEmpty { return SortKeys() }
-    guard let first = try fields[0].lookup.find(in: body) else { return nil }
+    guard let first = try fields[0].find(in: body) else { return nil }
     var keys = SortKeys(first: first)
     for index in fields.indices.dropFirst() {
-      guard let key = try fields[index].lookup.find(in: body) else { return nil }
+      guard let key = try fields[index].find(in: body) else { return nil }
       keys.rest.append(key)
     }
     return keys

@@ -333,6 +333,15 @@ extension StructuredQuery.Comparison {
     case .withinRegion:
       guard let region else { throw .invalidArgument("A region requires points.") }
       try region.check()
+    case .throughArrays:
+      guard let reached, !reached.operator.isRelative, reached.operator != .inResults,
+        reached.operator != .arrayContainsAnyInResults
+      else {
+        throw .invalidArgument(
+          "A condition through arrays compares with constants: not with the results of a query, nor "
+            + "with the time.")
+      }
+      try reached.check()
     case .afterNow, .beforeNow:
       guard microsecondsFromNow != nil else {
         throw .invalidArgument("A relative time requires a whole number of microseconds.")

@@ -57,10 +57,13 @@ extension StructuredQuery {
   package struct Order: Hashable, Sendable {
     package var field: FieldSegments
     package var isDescending = false
+    /// Documents without the field are results, as if it was null.
+    package var keepsMissing = false
 
-    package init(field: FieldSegments, isDescending: Bool = false) {
+    package init(field: FieldSegments, isDescending: Bool = false, keepsMissing: Bool = false) {
       self.field = field
       self.isDescending = isDescending
+      self.keepsMissing = keepsMissing
     }
 
     package var isNameAscending: Bool { field.isDocumentID && !isDescending }
@@ -87,7 +90,8 @@ extension StructuredQuery {
   }
 
   package struct Comparison: Hashable, Sendable {
-    package enum Operator: Hashable, Sendable {
+    /// The numbers are in operands of `throughArrays`, and nowhere else.
+    package enum Operator: Int, Hashable, Sendable {
       case lessThan, lessThanOrEqual, greaterThan, greaterThanOrEqual
       case equal, notEqual, arrayContains
       /// The operand is an array.
@@ -109,6 +113,9 @@ extension StructuredQuery {
       /// The comparison has a semi-join, whose values are the operand. Not executed: these become
       /// `inSet` and `arrayContainsAny`, or are tested with a `JoinedValues`.
       case inResults, arrayContainsAnyInResults
+      /// The operand describes another comparison, of what is inside the field; see
+      /// `Comparison.reached`.
+      case throughArrays
     }
 
     package var field: FieldSegments
@@ -204,6 +211,15 @@ extension StructuredQuery.Filter {
 }
 
 extension StructuredQuery.Filter {
+  /// Names after an array lead into each of its elements.
+  package var throughArrays: StructuredQuery.Filter {
+    switch self {
+    case .comparison(let comparison): .comparison(comparison.throughArrays)
+    case .all(let members): .all(members.map(\.throughArrays))
+    case .any(let members): .any(members.map(\.throughArrays))
+    }
+  }
+
   /// Whether all comparisons are only conditions.
   var isUnordered: Bool {
     switch self {

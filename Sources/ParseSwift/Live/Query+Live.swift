@@ -117,8 +117,9 @@ extension Query {
             "The changes since then are not known any more: read all results.")
         }
         await Self.deliver(
-          try await events(snapshot.documentChanges, since: state, context, report), from: state,
-          to: snapshot.token
+          try await events(
+            snapshot.documentChanges, since: state, until: snapshot.token, context, report),
+          from: state, to: snapshot.token
         ) { await elements.send(LiveQueryChange(event: $0, token: $1)) }
         state = snapshot.token
       }
@@ -195,7 +196,7 @@ extension Query {
     _ context: QueryContext, _ report: (ParseError) -> Void, _ begun: () -> Void,
     _ send: (LiveQueryEvent<T>, ChangeToken?) async -> Void
   ) async throws {
-    var before: [String: (object: T, content: [Data?])]?
+    var before: [String: (object: T, content: [Data?], createTime: Timestamp?)]?
     var token: ChangeToken?
     try await forEachState(context, report) { state in
       let objects = Dictionary(
@@ -203,11 +204,11 @@ extension Query {
       ) { first, _ in first }
       let unreadable = Set(
         state.found.failures.filter { $0.className == T.className }.compactMap(\.objectId))
-      var after: [String: (object: T, content: [Data?])] = [:]
+      var after: [String: (object: T, content: [Data?], createTime: Timestamp?)] = [:]
       for (document, content) in zip(state.documents, state.contents) {
         let id = document.documentID
         if let object = objects[id] {
-          after[id] = (object, content)
+          after[id] = (object, content, document.createTime)
         } else if unreadable.contains(id), let last = before?[id] {
           // Still a result: the object as it could be read last.
           after[id] = last
@@ -215,9 +216,10 @@ extension Query {
       }
       if let before {
         let gone = before.filter { after[$0.key] == nil }.sorted { $0.key < $1.key }
-        var events = try await Self.ended(gone.map(\.value.object), context)
+        var events = try await Self.ended(
+          gone.map { ($0.value.object, $0.value.createTime) }, at: state.token, context)
         let added = state.documents.filter { before[$0.documentID] == nil }
-        let new = try await Self.created(added, since: token, context)
+        let new = try await created(added, since: token, context)
         for object in state.found.objects {
           let id = object.objectId ?? ""
           if let old = before[id] {
@@ -246,7 +248,8 @@ extension Query {
 
   /// From the changes of the documents: those that are no longer results come first.
   private func events(
-    _ changes: [DocumentChange], since state: ChangeToken?, _ context: QueryContext,
+    _ changes: [DocumentChange], since state: ChangeToken?, until after: ChangeToken?,
+    _ context: QueryContext,
     _ report: (ParseError) -> Void
   ) async throws -> [LiveQueryEvent<T>] {
     let found = try ObjectReading.objects(
@@ -254,9 +257,9 @@ extension Query {
     let objects = Dictionary(found.objects.map { ($0.objectId ?? "", $0) }) { first, _ in first }
     let gone = changes.filter { $0.type == .removed }.map { change in
       let id = change.document.documentID
-      return objects[id] ?? T(objectId: id)
+      return (object: objects[id] ?? T(objectId: id), createTime: change.document.createTime)
     }
-    let isGone = Set(gone.compactMap(\.objectId))
+    let isGone = Set(gone.compactMap(\.object.objectId))
     for failure in found.failures where !isGone.contains(failure.objectId ?? "") {
       report(failure)
     }
@@ -264,46 +267,101 @@ extension Query {
       objects[change.document.documentID].map { (change, $0) }
     }
     let added = changed.filter { $0.0.type == .added }.map(\.0.document)
-    let new = try await Self.created(added, since: state, context)
-    return try await Self.ended(gone, context)
+    let new = try await created(added, since: state, context)
+    return try await Self.ended(gone, at: after, context)
       + changed.filter { $0.0.type != .removed }.map { change, object in
         if change.type == .modified { return .updated(object) }
         return new.contains(change.document.documentID) ? .created(object) : .entered(object)
       }
   }
 
-  /// Objects that are no longer results: those that still exist have left.
+  /// Objects that are no longer results: those that existed after the commit have left.
+  ///
+  /// - Parameter state: The state after the commit.
   private static func ended(
-    _ objects: [T], _ context: QueryContext
+    _ gone: [(object: T, createTime: Timestamp?)], at state: ChangeToken?, _ context: QueryContext
   ) async throws -> [LiveQueryEvent<T>] {
-    if objects.isEmpty { return [] }
-    let documents = try await context.firestore.getAll(
-      objects.map { try $0.toPointer().reference(in: context.firestore) })
-    return zip(objects, documents).map { $1.exists ? .left($0) : .deleted($0) }
-  }
-
-  /// The ids of those documents that did not exist in an earlier state: created by its first commit
-  /// or later. An older one may become a result without a change of its own, because another result
-  /// left a limit.
-  private static func created(
-    _ documents: [QueryDocumentSnapshot], since state: ChangeToken?, _ context: QueryContext
-  ) async throws -> Set<String> {
-    if documents.isEmpty { return [] }
-    var first: Timestamp?
-    if let state, try await context.firestore.changeToken() != state {
-      var changes = context.firestore.changes(since: state).makeAsyncIterator()
+    if gone.isEmpty { return [] }
+    let firestore = context.firestore
+    let references = try gone.map { try $0.object.toPointer().reference(in: firestore) }
+    var documents = try await firestore.getAll(references)
+    let missing = documents.indices.filter { !documents[$0].exists }
+    // They may have been deleted later.
+    if !missing.isEmpty, let time = try await time(of: state, firestore) {
       do {
-        first = try await changes.next()?.commitTime
+        let past = try await firestore.snapshot(at: time).getAll(missing.map { references[$0] })
+        for (index, document) in zip(missing, past) { documents[index] = document }
       } catch FirestoreErrorCode.outOfRange {
-        // The log has lost the commit: a document that was never changed counts as new.
+        // The state is not known any more: they are deleted now.
       }
     }
-    return Set(
-      documents.filter { document in
-        guard let created = document.createTime else { return false }
-        guard let first else { return created == document.updateTime }
-        return created.compare(first) != .orderedAscending
-      }.map(\.documentID))
+    return zip(gone, documents).map { gone, document in
+      // Another object may have the id now.
+      document.exists && document.createTime == gone.createTime
+        ? .left(gone.object) : .deleted(gone.object)
+    }
+  }
+
+  /// A time at which the database was in a state. Nil for the newest state, and for one that is not
+  /// known any more.
+  private static func time(
+    of state: ChangeToken?, _ firestore: Firestore
+  ) async throws -> Timestamp? {
+    try await commit(after: state, firestore).map { next in
+      next.nanoseconds >= 1000
+        ? Timestamp(seconds: next.seconds, nanoseconds: next.nanoseconds - 1000)
+        : Timestamp(seconds: next.seconds - 1, nanoseconds: 999_999_000)
+    }
+  }
+
+  /// The time of the first commit after a state. Nil if there is none, and if it is not known any more.
+  private static func commit(
+    after state: ChangeToken?, _ firestore: Firestore
+  ) async throws -> Timestamp? {
+    guard let state, try await firestore.changeToken() != state else { return nil }
+    var changes = firestore.changes(since: state).makeAsyncIterator()
+    do { return try await changes.next()?.commitTime } catch FirestoreErrorCode.outOfRange {
+      return nil
+    }
+  }
+
+  /// The ids of those documents that were results from the commit that created them on, after an earlier
+  /// state. All others existed before they became results: another commit changed them, or another result
+  /// left a limit.
+  ///
+  ///     state ── created, no result ── … ── a result     entered
+  ///     state ── created, a result ─────────────────     created
+  private func created(
+    _ documents: [QueryDocumentSnapshot], since state: ChangeToken?, _ context: QueryContext
+  ) async throws -> Set<String> {
+    var open: [Timestamp: Set<String>] = [:]
+    var created: Set<String> = []
+    for document in documents {
+      guard let time = document.createTime else { continue }
+      if time == document.updateTime, dependsOnObjectsAlone {
+        // As it is, it has always been a result.
+        created.insert(document.documentID)
+      } else {
+        open[time, default: []].insert(document.documentID)
+      }
+    }
+    if open.isEmpty { return created }
+    let first = try await Self.commit(after: state, context.firestore)
+    let query = try built(context)
+    for (time, ids) in open where first.map({ time.compare($0) != .orderedAscending }) ?? true {
+      do {
+        let past = try await context.firestore.snapshot(at: time).getDocuments(query).documents
+        created.formUnion(ids.intersection(past.map(\.documentID)))
+      } catch FirestoreErrorCode.outOfRange {
+        // Created before what is known of the past.
+      }
+    }
+    return created
+  }
+
+  /// Whether an object is a result by its own properties, at any time and whatever the other objects are.
+  private var dependsOnObjectsAlone: Bool {
+    limit == nil && skip == 0 && constraints.allSatisfy(\.isOfObjectAlone)
   }
 
   private func stream<Element: Sendable>(

@@ -1,19 +1,20 @@
 import Synchronization
 
-/// The names of the properties of classes, and their types: what `init(from:)` asks for.
+/// The names of the properties of classes and of other types, and their types: what `init(from:)` asks
+/// for.
 enum FieldNames {
   private static let known = Mutex<[ObjectIdentifier: [String: any Any.Type]]>([:])
 
   static func of<T: ParseObject>(_ type: T.Type) -> Set<String> { Set(types(of: type).keys) }
 
   /// By name, the type of each optional property.
-  static func types<T: ParseObject>(of type: T.Type) -> [String: any Any.Type] {
+  static func types(of type: any Decodable.Type) -> [String: any Any.Type] {
     let id = ObjectIdentifier(type)
     if let types = known.withLock({ $0[id] }) { return types }
     let recorder = Recorder()
     // An object of which nothing is stored has all properties nil. One that needs a value fails there,
     // and the properties after it are unknown.
-    _ = try? T(from: FieldRecorder(recorder: recorder, codingPath: []))
+    _ = try? type.init(from: FieldRecorder(recorder: recorder, codingPath: []))
     let types = recorder.types
     known.withLock { $0[id] = types }
     return types

@@ -61,18 +61,20 @@ extension ParseObject where Self: DocumentModel {
   }
 }
 
-/// Same as `==` with the property's key.
+/// Same as `==` with the property's key. Nil matches objects without the property.
 public func == <Model: ParseObject & DocumentModel, Value: Encodable & Sendable>(
-  field: KeyPath<Model.Fields, Field<Value?>>, value: Value
+  field: KeyPath<Model.Fields, Field<Value?>>, value: Value?
 ) -> ObjectCondition<Model> {
-  ObjectCondition(Model.key(field) == value)
+  let key = Model.key(field)
+  return ObjectCondition(value.map { key == $0 } ?? doesNotExist(key: key))
 }
 
-/// Same as `!=` with the property's key.
+/// Same as `!=` with the property's key. Nil matches the objects that have the property.
 public func != <Model: ParseObject & DocumentModel, Value: Encodable & Sendable>(
-  field: KeyPath<Model.Fields, Field<Value?>>, value: Value
+  field: KeyPath<Model.Fields, Field<Value?>>, value: Value?
 ) -> ObjectCondition<Model> {
-  ObjectCondition(Model.key(field) != value)
+  let key = Model.key(field)
+  return ObjectCondition(value.map { key != $0 } ?? exists(key: key))
 }
 
 /// Same as `<` with the property's key.

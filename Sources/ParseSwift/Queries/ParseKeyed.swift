@@ -15,18 +15,19 @@ public protocol ParseKeyed: ParseObject {
 /// query refuses it with `.invalidKeyName`.
 public func key<T: ParseKeyed>(_ path: PartialKeyPath<T>) -> String { T.keys[path] ?? "" }
 
-/// Same as `==` with the property's key; the value has the property's type.
+/// Same as `==` with the property's key; the value has the property's type. Nil matches objects without
+/// the property.
 public func == <T: ParseKeyed, Value: Encodable & Sendable>(
-  path: KeyPath<T, Value?>, value: Value
+  path: KeyPath<T, Value?>, value: Value?
 ) -> QueryConstraint {
-  key(path) == value
+  value.map { key(path) == $0 } ?? doesNotExist(key: key(path))
 }
 
-/// Same as `!=` with the property's key.
+/// Same as `!=` with the property's key. Nil matches the objects that have the property.
 public func != <T: ParseKeyed, Value: Encodable & Sendable>(
-  path: KeyPath<T, Value?>, value: Value
+  path: KeyPath<T, Value?>, value: Value?
 ) -> QueryConstraint {
-  key(path) != value
+  value.map { key(path) != $0 } ?? exists(key: key(path))
 }
 
 /// Same as `>` with the property's key.

@@ -24,13 +24,14 @@ public func near(key: String, geoPoint: ParseGeoPoint) -> QueryConstraint {
 public func withinRadians(
   key: String, geoPoint: ParseGeoPoint, distance: Double, sorted: Bool = true
 ) -> QueryConstraint {
-  let constraint = QueryConstraint { _ in
+  let constraint = QueryConstraint(of: key) { _, context in
+    if sorted { try QueryConstraint.refuseArrays(key, context) }
     guard distance >= 0 else {
       throw ParseError(.invalidQuery, "A distance is a number, 0 or greater.")
     }
     // Hearth's circles are on a sphere with this radius. No two points are more than pi apart.
-    return .whereField(
-      key, isWithin: min(distance, .pi + 0.001) * 6_371_008.8, metersOf: geoPoint.stored)
+    let meters = min(distance, .pi + 0.001) * 6_371_008.8
+    return .whereField(key, isWithin: meters, metersOf: geoPoint.stored)
   }
   return sorted ? constraint.sorted(by: .init(key: key, point: geoPoint)) : constraint
 }
@@ -57,7 +58,7 @@ public func withinKilometers(
 public func withinGeoBox(
   key: String, fromSouthWest southwest: ParseGeoPoint, toNortheast northeast: ParseGeoPoint
 ) -> QueryConstraint {
-  QueryConstraint { _ in
+  QueryConstraint(of: key) { _, _ in
     .whereField(key, isWithinBoxFrom: southwest.stored, to: northeast.stored)
   }
 }
@@ -65,7 +66,7 @@ public func withinGeoBox(
 /// Matches objects whose point is in a polygon, its edges included. Edges are straight lines in the
 /// plane of degrees. A polygon has 3 to 10,000 points.
 public func withinPolygon(key: String, points: [ParseGeoPoint]) -> QueryConstraint {
-  QueryConstraint { _ in .whereField(key, isWithinPolygon: points.map(\.stored)) }
+  QueryConstraint(of: key) { _, _ in .whereField(key, isWithinPolygon: points.map(\.stored)) }
 }
 
 /// Same as `withinPolygon(key:points:)`.

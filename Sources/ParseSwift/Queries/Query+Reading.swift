@@ -66,15 +66,34 @@ extension Query {
           return try read(objects, context, unreadable)
         }
       }
-      let query = try built(context)
-      if paths.isEmpty {
-        return try read(
-          context.firestore.blocking.getDocuments(query).documents, context, unreadable)
-      }
-      let found = try context.firestore.blocking.getDocuments(
-        query.including(paths.map(\.inclusion)))
-      return try read(found.documents, context, unreadable)
+      let database = context.firestore.blocking
+      return try found(context, unreadable, database.getDocuments, database.getDocuments)
     }
+  }
+
+  /// The results, read with closures.
+  private func found(
+    _ context: QueryContext, _ unreadable: ObjectReading.Unreadable,
+    _ documents: (Hearth.Query) throws -> QuerySnapshot,
+    _ including: (IncludingQuery) throws -> IncludingSnapshot
+  ) throws -> ReadableObjects<T> {
+    for required in try requiredKeys(context) {
+      let query = try built(context, requiring: required)
+      if paths.isEmpty {
+        let found = try documents(query).documents
+        if required == nil || found.count == limit { return try read(found, context, unreadable) }
+      } else {
+        let found = try including(query.including(paths.map(\.inclusion))).documents
+        if required == nil || found.count == limit { return try read(found, context, unreadable) }
+      }
+    }
+    return Self.none
+  }
+
+  /// The keys that are required of results, one attempt after another, until the page is full. The last
+  /// one requires nothing.
+  private func requiredKeys(_ context: QueryContext) throws -> [String?] {
+    try leadingKey(context).map { [$0, nil] } ?? [nil]
   }
 
   private func finding(
@@ -89,12 +108,17 @@ extension Query {
           return try read(objects, context, unreadable)
         }
       }
-      let query = try built(context)
-      if paths.isEmpty {
-        return try read(await query.getDocuments().documents, context, unreadable)
+      for required in try requiredKeys(context) {
+        let query = try built(context, requiring: required)
+        if paths.isEmpty {
+          let found = try await query.getDocuments().documents
+          if required == nil || found.count == limit { return try read(found, context, unreadable) }
+        } else {
+          let found = try await query.including(paths.map(\.inclusion)).getDocuments().documents
+          if required == nil || found.count == limit { return try read(found, context, unreadable) }
+        }
       }
-      let found = try await query.including(paths.map(\.inclusion)).getDocuments()
-      return try read(found.documents, context, unreadable)
+      return Self.none
     }
   }
 
@@ -193,27 +217,23 @@ extension Query {
 
   // MARK: Counting
 
-  /// The number of results, at most that of `limit(_:)`. Reads no objects where an index has what
-  /// the conditions need. Throws as `find()`.
+  /// The number of objects that meet the conditions, as that of `withCount()`: without `limit`, `skip` and
+  /// `after`. Reads no objects where an index has what the conditions need. Throws as `find()`.
   ///
   /// Of a relation without further conditions, the edges are counted, unless the request has an
   /// identity: an edge that was written without this module, and has no object, or is the second one
   /// of an object, counts until the relation is repaired.
   public func count() throws(ParseError) -> Int {
-    if limit == 0 { return 0 }
-    return try reporting {
+    try reporting {
       let context = try ParseSwift.context
-      return part(
-        try context.firestore.blocking.getAggregation(counted(context).count).count.intValue)
+      return try context.firestore.blocking.getAggregation(counted(context).count).count.intValue
     }
   }
 
   /// Same as the synchronous form. Suspends instead of blocking the thread.
   public func count() async throws(ParseError) -> Int {
-    if limit == 0 { return 0 }
-    return try await reporting {
-      part(
-        try await counted(ParseSwift.context).count.getAggregation(source: .server).count.intValue)
+    try await reporting {
+      try await counted(ParseSwift.context).count.getAggregation(source: .server).count.intValue
     }
   }
 
@@ -224,11 +244,6 @@ extension Query {
     completion: @escaping @Sendable (Result<Int, ParseError>) -> Void
   ) {
     completing(on: callbackQueue, completion) { try await count() }
-  }
-
-  /// A limit applies after an order by distance.
-  private func part(_ count: Int) -> Int {
-    center == nil ? count : min(max(0, count - skip), limit ?? .max)
   }
 
   /// Reads the results, and counts all results without `limit`, `skip` and `after`, in one state of
@@ -260,14 +275,11 @@ extension Query {
   }
 
   private func counted(_ state: ReadTransaction, _ context: QueryContext) throws -> ([T], Int) {
-    let count = try state.getAggregation(self.counted(context, isWhole: true).count).count.intValue
+    let count = try state.getAggregation(self.counted(context).count).count.intValue
     if limit == 0 { return ([], count) }
-    let query = try built(context)
-    if paths.isEmpty {
-      return (try read(state.getDocuments(query).documents, context, .fail).objects, count)
-    }
-    let found = try state.getDocuments(query.including(paths.map(\.inclusion)))
-    return (try read(found.documents, context, .fail).objects, count)
+    return (
+      try found(context, .fail, state.getDocuments, state.getDocuments).objects, count
+    )
   }
 
   // MARK: Values
@@ -324,6 +336,8 @@ extension Query {
         "Groups are of all results: without an order, a limit, results to skip, and an object to "
           + "begin after.")
     }
+    let types = context.querying(T.self)
+    for key in keys { try QueryConstraint.refuseArrays(key, types) }
     return try built(context).group(
       by: keys.map { try QueryConstraint.path($0) }, aggregating: aggregates)
   }
@@ -331,7 +345,8 @@ extension Query {
   // MARK: Explaining
 
   /// Explains the plan of the query: the indexes that it reads, and an index that would serve it
-  /// better; as parts, what it includes. For a page of a relation, explains the query for its edges.
+  /// better; as parts, what it includes. For a page of a relation, explains the query for its edges; for a
+  /// page in descending order, that for the objects that have the key.
   /// Throws as `find()`.
   ///
   ///     print(try await Book.query("publishingYear" > 1960).explain())
@@ -342,7 +357,7 @@ extension Query {
     try await reporting {
       let context = try ParseSwift.context
       if let query = try page(context)?.query { return try await query.explain(analyze: analyze) }
-      let query = try built(context)
+      let query = try built(context, requiring: leadingKey(context))
       if paths.isEmpty { return try await query.explain(analyze: analyze) }
       return try await query.including(paths.map(\.inclusion)).explain(analyze: analyze)
     }

@@ -61,7 +61,7 @@ public struct Query<T: ParseObject>: Sendable {
   }
 
   /// Sets the largest number of results. 0 returns none, without a read; a negative number is no
-  /// limit.
+  /// limit. `count()` ignores it.
   public func limit(_ value: Int) -> Query<T> { changed { $0.limit = value < 0 ? nil : value } }
 
   /// Leaves out so many results at the beginning. Negative numbers count as 0. For pages,
@@ -69,8 +69,17 @@ public struct Query<T: ParseObject>: Sendable {
   /// object may count as one that is left out, until the relation is repaired.
   public func skip(_ value: Int) -> Query<T> { changed { $0.skip = max(0, value) } }
 
-  /// Orders results by these keys, the first key first, in place of an earlier order. Objects
-  /// without one of the keys are not in the results. Nil removes the order.
+  /// Orders results by these keys, the first key first, in place of an earlier order. Objects without a
+  /// key are ordered as if it was null: before all others, or after them if the order is descending. Nil
+  /// removes the order.
+  ///
+  /// Indexes have no entries for objects without a key. A page in descending order of one key is read from
+  /// an index if enough objects have the key. A page in another order reads and sorts all objects that
+  /// meet the conditions, unless a condition requires the keys:
+  ///
+  ///     let first = Book.query(exists(key: "title")).order([.ascending("title")]).limit(20)
+  ///
+  /// The query throws `ParseError` with `.invalidQuery` for a key that leads through an array.
   public func order(_ orders: [Order]?) -> Query<T> { changed { $0.orders = orders ?? [] } }
 
   /// Begins after an object in the query's order, such as the last one of the page before. It may
@@ -102,8 +111,8 @@ public struct Query<T: ParseObject>: Sendable {
   public func includeAll() -> Query<T> { changed { $0.includesAll = true } }
 
   /// Reads only these keys, the ids, the times and the ACL. Other properties are nil, and a save of
-  /// such an object keeps them. A key with a dot reads the whole property; a query that is ordered by
-  /// distance also reads the point. Further calls add keys.
+  /// such an object keeps them. A key with a dot reads the whole property; a query also reads the keys of
+  /// its order, or the point by whose distance it is ordered. Further calls add keys.
   public func select(_ keys: String...) -> Query<T> { select(keys) }
 
   /// Same as `select(_:)`, with a list.
@@ -111,8 +120,8 @@ public struct Query<T: ParseObject>: Sendable {
     changed { $0.selection = ($0.selection ?? []) + keys }
   }
 
-  /// Reads all keys except for these. Ids, times and the ACL are always read, and the point of a
-  /// query that is ordered by distance. A key with a dot excludes nothing: properties are read as a
+  /// Reads all keys except for these. Ids, times, the ACL and the keys of the order are always read, and
+  /// the point of a query that is ordered by distance. A key with a dot excludes nothing: properties are read as a
   /// whole. Further calls add keys.
   public func exclude(_ keys: String...) -> Query<T> { exclude(keys) }
 
@@ -140,8 +149,12 @@ public struct Query<T: ParseObject>: Sendable {
 
   /// The query for the documents.
   ///
-  /// - Parameter isWhole: Without limits, and what is not read.
-  func built(_ context: QueryContext, isWhole: Bool = false) throws -> Hearth.Query {
+  /// - Parameters:
+  ///   - isWhole: For all results in any order, which are counted.
+  ///   - required: A key that every result has.
+  func built(
+    _ context: QueryContext, isWhole: Bool = false, requiring required: String? = nil
+  ) throws -> Hearth.Query {
     let context = context.querying(T.self)
     let name = try ObjectGraph.collection(T.self)
     var query: Hearth.Query = context.firestore.collection(name)
@@ -151,16 +164,16 @@ public struct Query<T: ParseObject>: Sendable {
       filters.append(try constraint.filter(context))
     }
     if let access = context.access { filters.append(access) }
+    if let required { filters.append(try exists(key: required).filter(context)) }
     if limit == 0, !isWhole { filters.append(.nothing(in: context.firestore)) }
     // At once: each call copies the query.
     if !filters.isEmpty { query = query.whereFilter(.unordered(.andFilter(filters))) }
     // More orders are refused.
-    for order in orders.prefix(Self.mostOrders + 1) {
-      switch order {
-      case .ascending(let key): query = query.order(by: try QueryConstraint.path(key))
-      case .descending(let key):
-        query = query.order(by: try QueryConstraint.path(key), descending: true)
-      }
+    for order in isWhole ? [] : orders.prefix(Self.mostOrders + 1) {
+      try QueryConstraint.refuseArrays(order.key, context)
+      query = query.order(
+        by: try QueryConstraint.path(order.key), descending: order.isDescending,
+        keepingMissing: order.key != required)
     }
     if let search = searches.first {
       query = query.search(
@@ -182,6 +195,20 @@ public struct Query<T: ParseObject>: Sendable {
       query = query.select(try keys.map { try QueryConstraint.path($0) })
     }
     return query
+  }
+
+  /// The key of a page in descending order, if objects without it come after the page: those with the key
+  /// are read first, and are the results if they fill the page. Nil for another query.
+  func leadingKey(_ context: QueryContext) throws -> String? {
+    guard let limit, limit > 0, orders.count == 1, orders[0].isDescending,
+      orders[0].key != "objectId", !constraints.contains(where: { $0.search != nil })
+    else { return nil }
+    let key = orders[0].key
+    guard let last else { return key }
+    guard let fields = last.originalData else { return nil }
+    let value = try last.toPointer().reference(in: context.firestore)
+      .snapshot(ofEncodedFields: fields).get(QueryConstraint.path(key))
+    return value == nil || value is NSNull ? nil : key
   }
 
   /// The query inside of another one: what its results are is all that matters.
@@ -214,6 +241,7 @@ public struct Query<T: ParseObject>: Sendable {
     keys.subtract(exclusion)
     keys.formUnion(["createdAt", "updatedAt", "ACL"])
     if let center { keys.insert(Self.property(center.key)) }
+    keys.formUnion(orders.map { Self.property($0.key) })
     return keys.subtracting(["objectId"]).sorted()
   }
 
@@ -232,20 +260,11 @@ public struct Query<T: ParseObject>: Sendable {
     return IncludePath.tree(keys)
   }
 
-  /// The query whose results are counted: of a relation, its edges, which end with their objects.
-  ///
-  /// - Parameter isWhole: Without `limit`, `skip` and `after`.
-  func counted(_ context: QueryContext, isWhole: Bool = false) throws -> Hearth.Query {
-    guard let edges, context.identity == nil, orders.isEmpty, limit != 0 || isWhole else {
-      return try built(context, isWhole: isWhole)
-    }
-    if isWhole {
-      return try edges.counted(
-        T.className, after: nil, skip: 0, limit: nil, context.firestore)
-    }
-    return try edges.counted(
-      T.className, after: last?.toPointer().reference(in: context.firestore), skip: skip,
-      limit: limit, context.firestore)
+  /// The query whose results are counted, without `limit`, `skip` and `after`: of a relation, its edges,
+  /// which end with their objects.
+  func counted(_ context: QueryContext) throws -> Hearth.Query {
+    guard let edges, context.identity == nil else { return try built(context, isWhole: true) }
+    return try edges.counted(T.className, context.firestore)
   }
 
   /// The query for the edges of a page of a relation; nil for another query.
@@ -264,6 +283,16 @@ public struct Query<T: ParseObject>: Sendable {
 
   /// Whether a part of the results is read, or of each of them.
   var isPlain: Bool { orders.isEmpty && limit == nil && skip == 0 && last == nil }
+}
+
+extension Query.Order {
+  var key: String {
+    switch self {
+    case .ascending(let key), .descending(let key): key
+    }
+  }
+
+  var isDescending: Bool { if case .descending = self { true } else { false } }
 }
 
 extension ParseObject {

@@ -5,8 +5,9 @@ import Hearth
 ///
 ///     let query = Book.query("title" == "Dune", "publishingYear" > 1960)
 ///
-/// A dot in a key leads into a map: `address.city`. Making a condition checks nothing. The query
-/// throws `ParseError`: `.invalidKeyName` for an invalid key, `.missingObjectId` for a value that
+/// A dot in a key leads into a map: `address.city`; and into each map of an array: `doses.drug`. A
+/// condition holds for an array if it holds for one of its elements. Making a condition checks nothing.
+/// The query throws `ParseError`: `.invalidKeyName` for an invalid key, `.missingObjectId` for a value that
 /// is an unsaved object, `.incorrectType` for a value that cannot be encoded.
 public struct QueryConstraint: Sendable {
   /// A comparison, for `relative(_:)`.
@@ -34,6 +35,9 @@ public struct QueryConstraint: Sendable {
   private(set) var comparison: Comparison?
   private(set) var search: Search?
   private(set) var center: Center?
+  /// Whether an object meets the condition by its own properties, at any time and whatever other objects
+  /// there are. False if that is not known.
+  private(set) var isOfObjectAlone = false
 
   init(_ filter: @escaping @Sendable (QueryContext) throws -> Filter) { self.filter = filter }
 
@@ -43,7 +47,26 @@ public struct QueryConstraint: Sendable {
     _ filter: @escaping @Sendable (FieldPath, Any) throws -> Filter
   ) {
     let constant = Constant(value)
-    self.init { try filter(Self.path(key), constant.stored(in: $0.firestore)) }
+    self.init {
+      try Self.reaching(key, $0, filter(Self.path(key), constant.stored(in: $0.firestore)))
+    }
+    isOfObjectAlone = true
+  }
+
+  /// A condition of one key, whose names may lead through arrays.
+  init(
+    of key: String, _ filter: @escaping @Sendable (FieldPath, QueryContext) throws -> Filter
+  ) {
+    self.init { try Self.reaching(key, $0, filter(Self.path(key), $0)) }
+    isOfObjectAlone = true
+  }
+
+  /// A condition made of others.
+  init(
+    of others: [QueryConstraint], _ filter: @escaping @Sendable (QueryContext) throws -> Filter
+  ) {
+    self.init(filter)
+    isOfObjectAlone = others.allSatisfy(\.isOfObjectAlone)
   }
 
   /// The same, which `relative(_:)` may take.
@@ -84,38 +107,45 @@ public struct QueryConstraint: Sendable {
     return names
   }
 
-  /// Whether the property is an array: nil if the class does not say.
-  fileprivate static func isArray(_ key: String, _ context: QueryContext) -> Bool? {
-    if key == "objectId" { return false }
-    return context.types[key].map {
-      if case .array = PropertyKind($0) { true } else { false }
-    }
+  /// The condition on a key whose names may lead through arrays. Indexes serve it only if they do not.
+  static func reaching(_ key: String, _ context: QueryContext, _ filter: Filter) -> Filter {
+    context.property(key).passesArray == false ? filter : .throughArrays(filter)
+  }
+
+  /// Throws for a key that leads through an array, where that has no meaning.
+  static func refuseArrays(_ key: String, _ context: QueryContext) throws(ParseError) {
+    guard context.property(key).passesArray == true else { return }
+    throw ParseError(
+      .invalidQuery,
+      "'\(key)' leads through an array. Conditions may do that, but no order, no group, no relative "
+        + "time, and no condition on the results of a query.")
   }
 
   /// For a property that is an array, `ofArrays`; for one that is not, `ofOthers`; else both.
   static func byKind(
     _ key: String, _ context: QueryContext, _ ofOthers: Filter, _ ofArrays: Filter
   ) -> Filter {
-    switch isArray(key, context) {
+    switch key == "objectId" ? false : context.property(key).isArray {
     case true?: ofArrays
     case false?: ofOthers
     case nil: .orFilter([ofOthers, ofArrays])
     }
   }
 
-  var negated: QueryConstraint { QueryConstraint { .notFilter(try filter($0)) } }
+  var negated: QueryConstraint { QueryConstraint(of: [self]) { .notFilter(try filter($0)) } }
 }
 
 // MARK: - Comparisons
 
 /// Matches objects whose property equals the value, or is an array with such an element. A value
-/// that is an object, or a pointer, equals the object with its id. Several conditions of one key
-/// must all hold.
+/// that is an object, or a pointer, equals the object with its id. Nil matches objects without the
+/// property, and those in which it is null. Several conditions of one key must all hold.
 public func == <Value: Encodable & Sendable>(key: String, value: Value) -> QueryConstraint {
   equalTo(key: key, value: value)
 }
 
-/// Matches objects whose property does not equal the value, also those without the property.
+/// Matches objects whose property does not equal the value, also those without the property. Nil
+/// matches the objects that have the property.
 public func != <Value: Encodable & Sendable>(key: String, value: Value) -> QueryConstraint {
   equalTo(key: key, value: value).negated
 }
@@ -134,9 +164,13 @@ public func equalTo<Value: Encodable & Sendable>(
   constraint = constraint.filtering { context in
     let path = try QueryConstraint.path(key)
     let stored = try constant.stored(in: context.firestore)
+    if stored is NSNull { return try .absence(of: key, context) }
     let equal = Filter.whereField(path, isEqualTo: stored)
-    if stored is [Any] || stored is NSNull || key == "objectId" { return equal }
-    return QueryConstraint.byKind(key, context, equal, .whereField(path, arrayContains: stored))
+    return QueryConstraint.reaching(
+      key, context,
+      stored is [Any] || key == "objectId"
+        ? equal
+        : QueryConstraint.byKind(key, context, equal, .whereField(path, arrayContains: stored)))
   }
   return constraint
 }
@@ -145,7 +179,7 @@ extension QueryConstraint {
   fileprivate func filtering(
     _ filter: @escaping @Sendable (QueryContext) throws -> Filter
   ) -> QueryConstraint {
-    var constraint = QueryConstraint(filter)
+    var constraint = QueryConstraint(of: [self], filter)
     constraint.comparison = comparison
     return constraint
   }
@@ -174,12 +208,12 @@ public func <= <Value: Encodable & Sendable>(key: String, value: Value) -> Query
 // MARK: - Presence
 
 /// Matches objects that have the property, and in which it is not null.
-public func exists(key: String) -> QueryConstraint {
-  QueryConstraint { _ in .whereField(try QueryConstraint.path(key), isNotEqualTo: NSNull()) }
-}
+public func exists(key: String) -> QueryConstraint { doesNotExist(key: key).negated }
 
 /// Matches objects without the property, or in which it is null.
-public func doesNotExist(key: String) -> QueryConstraint { exists(key: key).negated }
+public func doesNotExist(key: String) -> QueryConstraint {
+  QueryConstraint(of: []) { try .absence(of: key, $0) }
+}
 
 /// Same as `doesNotExist(key:)`: a property that is null counts as missing.
 public func isNull(key: String) -> QueryConstraint { doesNotExist(key: key) }
@@ -194,13 +228,22 @@ public func or(_ constraints: QueryConstraint...) -> QueryConstraint { or(constr
 
 /// Matches objects that meet at least one of the conditions. Without conditions, matches none.
 public func or(_ constraints: [QueryConstraint]) -> QueryConstraint {
-  QueryConstraint { context in
+  QueryConstraint(of: constraints) { context in
     if constraints.isEmpty { return .nothing(in: context.firestore) }
     return .orFilter(try constraints.map { try $0.filter(context) })
   }
 }
 
 extension Filter {
+  /// Matches documents without a property, or in which it is null.
+  static func absence(of key: String, _ context: QueryContext) throws(ParseError) -> Filter {
+    let path = try QueryConstraint.path(key)
+    // Every object has an id.
+    if key == "objectId" { return .nothing(in: context.firestore) }
+    return QueryConstraint.reaching(
+      key, context, .notFilter(.whereField(path, isNotEqualTo: NSNull())))
+  }
+
   /// Matches no documents.
   static func nothing(in firestore: Firestore) -> Filter {
     .whereField(.documentID(), isInResultsOf: firestore.collection("_Nothing").limit(to: 1))
@@ -218,7 +261,7 @@ public func and(_ constraints: QueryConstraint...) -> QueryConstraint { and(cons
 
 /// Matches objects that meet all of the conditions. Without conditions, matches all.
 public func and(_ constraints: [QueryConstraint]) -> QueryConstraint {
-  QueryConstraint { context in
+  QueryConstraint(of: constraints) { context in
     // An empty list would be no member of the filter around it.
     if constraints.isEmpty { return .notFilter(.nothing(in: context.firestore)) }
     return .andFilter(try constraints.map { try $0.filter(context) })

@@ -21,6 +21,9 @@ struct QueryContext: Sendable {
     return context
   }
 
+  /// Where a key of the class leads.
+  func property(_ key: String) -> PropertyPath { PropertyPath(key, in: types) }
+
   /// The documents that the identity may read.
   var access: Filter? {
     guard let identity else { return nil }

@@ -1,17 +1,26 @@
+import Foundation
 import Hearth
 
 /// Matches objects whose property is one of the values, or is an array with one of them as an
-/// element. There may be any number of values; without values, nothing matches.
+/// element. Nil among the values matches objects without the property. There may be any number of
+/// values; without values, nothing matches.
 public func containedIn<Value: Encodable & Sendable>(
   key: String, array: [Value]
 ) -> QueryConstraint {
   if array.isEmpty { return or([]) }
   let constant = Constant(array)
-  return QueryConstraint { context in
+  return QueryConstraint(of: []) { context in
     let path = try QueryConstraint.path(key)
-    let values = try constant.stored(in: context.firestore) as? [Any] ?? []
-    return QueryConstraint.byKind(
-      key, context, .whereField(path, inSet: values), .whereField(path, arrayContainsAny: values))
+    let stored = try constant.stored(in: context.firestore) as? [Any] ?? []
+    let values = stored.filter { !($0 is NSNull) }
+    var filters: [Filter] = []
+    if values.count < stored.count { filters.append(try .absence(of: key, context)) }
+    if !values.isEmpty {
+      let isAmong = QueryConstraint.byKind(
+        key, context, .whereField(path, inSet: values), .whereField(path, arrayContainsAny: values))
+      filters.append(QueryConstraint.reaching(key, context, isAmong))
+    }
+    return .orFilter(filters)
   }
 }
 

@@ -7,6 +7,7 @@ import Hearth
 ///     let books = Book.query("isbn" == ISBN.query("value" == "978-0441013593"))
 public func == <T: ParseObject>(key: String, value: Query<T>) -> QueryConstraint {
   QueryConstraint { context in
+    try QueryConstraint.refuseArrays(key, context)
     let path = try QueryConstraint.path(key)
     let query = try value.subquery(context)
     return QueryConstraint.byKind(
@@ -27,6 +28,8 @@ public func matchesKeyInQuery<T: ParseObject>(
   key: String, queryKey: String, query: Query<T>
 ) -> QueryConstraint {
   QueryConstraint { context in
+    try QueryConstraint.refuseArrays(key, context)
+    try QueryConstraint.refuseArrays(queryKey, context.querying(T.self))
     let path = try QueryConstraint.path(key)
     let other = try QueryConstraint.path(queryKey)
     let isId = (key == "objectId", queryKey == "objectId")

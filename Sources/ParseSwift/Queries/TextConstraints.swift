@@ -53,7 +53,7 @@ private func text(
   _ plain: @escaping @Sendable (FieldPath) -> Filter
 ) -> QueryConstraint {
   guard let modifiers, !modifiers.isEmpty else {
-    return QueryConstraint { _ in plain(try QueryConstraint.path(key)) }
+    return QueryConstraint(of: key) { path, _ in plain(path) }
   }
   return matchesRegex(key: key, regex: pattern, modifiers: modifiers)
 }
@@ -70,9 +70,8 @@ private func text(
 public func matchesRegex(
   key: String, regex: String, modifiers: String? = nil
 ) -> QueryConstraint {
-  QueryConstraint { _ in
-    .whereField(
-      try QueryConstraint.path(key), matchesPattern: regex, options: modifiers ?? "")
+  QueryConstraint(of: key) { path, _ in
+    .whereField(path, matchesPattern: regex, options: modifiers ?? "")
   }
 }
 

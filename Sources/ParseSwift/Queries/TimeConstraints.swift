@@ -12,13 +12,14 @@ import Hearth
 /// time passes.
 public func relative(_ constraint: QueryConstraint) -> QueryConstraint {
   let comparison = constraint.comparison
-  return QueryConstraint { _ in
+  return QueryConstraint { context in
     guard let comparison, let text = comparison.value as? String,
       let offset = RelativeTime.seconds(text)
     else {
       throw ParseError(
         .invalidQuery, "A relative time is written \"2 days ago\", \"in 3 hours\" or \"now\".")
     }
+    try QueryConstraint.refuseArrays(comparison.key, context)
     // Firestore's dotted names, and a relative time includes its own microsecond.
     let time = Duration.seconds(offset)
     let before = time - .microseconds(1)

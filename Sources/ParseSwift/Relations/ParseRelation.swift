@@ -129,23 +129,15 @@ struct RelationEdges: Sendable {
   }
 
   /// The edges that `count()` counts: those to objects of one class, without reading the objects.
-  ///
-  /// - Parameter last: The id of the object before the first one that counts.
-  func counted(
-    _ className: String, after last: DocumentReference?, skip: Int, limit: Int?,
-    _ firestore: Firestore
-  ) throws -> Hearth.Query {
+  func counted(_ className: String, _ firestore: Firestore) throws -> Hearth.Query {
     // The first of all ids, in the class and in the next name of a class.
     let firstID = "__id\(Int64.min)__"
     let first = firestore.collection(className).document(firstID)
     let behind = firestore.collection(className + "\0").document(firstID)
     // The object last: the database remembers a plan for other values of the last condition.
-    var query = relation.edges(in: firestore).whereField(far, isGreaterThanOrEqualTo: first)
+    return relation.edges(in: firestore).whereField(far, isGreaterThanOrEqualTo: first)
       .whereField(far, isLessThan: behind).whereField(near, isEqualTo: try object(firestore))
       .order(by: far)
-    if let last { query = query.start(after: [last]) }
-    if skip > 0 { query = query.offset(skip) }
-    return limit.map(query.limit(to:)) ?? query
   }
 
   /// The edges of one page, with their objects, in the order of the objects' ids. Reads no more than

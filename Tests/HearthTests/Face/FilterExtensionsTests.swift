@@ -222,6 +222,73 @@ import Testing
     #expect(try await found(all) == ["all"])
   }
 
+  @Test func `a condition goes through arrays, into each of their maps`() async throws {
+    let all: [String: [String: Any]] = [
+      "both": ["doses": [["drug": "ibu", "amount": 2], ["drug": "asa", "amount": 1]]],
+      "deep": ["doses": [["packs": [["drug": "ibu"]]], 5, ["drug": NSNull()]]],
+      "map": ["doses": ["drug": "ibu", "amount": 3]], "none": ["doses": [Any]()], "other": [:],
+    ]
+    for (name, fields) in all { try await books.document(name).setData(fields) }
+    func through(_ filter: Filter) async throws -> [String] {
+      try await found(.throughArrays(filter))
+    }
+    let ibu = Filter.whereField("doses.drug", isEqualTo: "ibu")
+    #expect(try await found(ibu) == ["map"])
+    #expect(try await through(ibu) == ["both", "map"])
+    #expect(try await through(.notFilter(ibu)) == ["deep", "none", "other"])
+    #expect(try await found(.notFilter(.throughArrays(ibu))) == ["deep", "none", "other"])
+    #expect(try await through(.whereField("doses.amount", isLessThan: 2)) == ["both"])
+    #expect(try await through(.whereField("doses.packs.drug", isEqualTo: "ibu")) == ["deep"])
+    #expect(try await through(.whereField("doses.drug", isEqualTo: NSNull())) == ["deep"])
+    let either = Filter.orFilter([ibu, .whereField("doses.packs.drug", in: ["ibu", "x"])])
+    #expect(try await through(either) == ["both", "deep", "map"])
+    #expect(try await found(.unordered(.throughArrays(either))) == ["both", "deep", "map"])
+    try await db.indexes.declare(FirestoreIndex("books", .ascending("doses")))
+    try await db.indexes.waitUntilReady()
+    #expect(try await through(ibu) == ["both", "map"])
+    let recorder = SnapshotRecorder(books.whereFilter(.throughArrays(ibu)))
+    #expect(try await recorder.next().count == 2)
+    try await books.document("other").setData(["doses": [["drug": "ibu"]]])
+    #expect(try await recorder.next().count == 3)
+    for refused in [
+      Filter.whereField("doses.at", isAfterNow: .zero),
+      .whereField("doses.drug", isInResultsOf: books),
+    ] {
+      await expectRefused(.invalidArgument) { _ = try await through(refused) }
+    }
+  }
+
+  @Test func `an order may keep the documents that lack its field, as null`() async throws {
+    try await fill()
+    func ids(_ query: Query) async throws -> [String] {
+      try await query.getDocuments().documents.map(\.documentID)
+    }
+    for isIndexed in [false, true] {
+      if isIndexed {
+        try await db.indexes.declare(FirestoreIndex("books", .ascending("pages")))
+        try await db.indexes.waitUntilReady()
+      }
+      let up = books.order(by: "pages", descending: false, keepingMissing: true)
+      let down = books.order(by: "pages", descending: true, keepingMissing: true)
+      #expect(try await ids(up) == ["emma", "null", "dunes", "dune", "none"])
+      #expect(try await ids(down) == ["none", "dune", "dunes", "null", "emma"])
+      #expect(try await ids(up.offset(1).limit(to: 2)) == ["null", "dunes"])
+      #expect(try await ids(up.limit(toLast: 2)) == ["dune", "none"])
+      #expect(try await up.count.getAggregation(source: .server).count == 5)
+      #expect(try await ids(books.order(by: "pages")).count == 4)
+      let emma = try await books.document("emma").getDocument()
+      #expect(try await ids(up.start(afterDocument: emma)) == ["null", "dunes", "dune", "none"])
+      #expect(try await ids(down.start(at: [NSNull()])) == ["null", "emma"])
+      // A condition that requires the field lets an index serve the order.
+      let some = up.whereField("pages", isGreaterThan: 100)
+      #expect(try await ids(some) == ["dune", "none"])
+      if isIndexed, ProcessInfo.processInfo.environment["HEARTH_TEST_BACKEND"] != "memory" {
+        let plan = try await some.explain(analyze: true)
+        #expect(plan.execution?.documentsRead == 2, "\(plan)")
+      }
+    }
+  }
+
   @Test func `a pattern that takes too long is refused, and never just not found`() async throws {
     let pattern = Filter.whereField("title", matchesPattern: "y{500}z|(y{1,300}y{1,300})z")
     try await books.document("short").setData(["title": String(repeating: "y", count: 600) + "z"])

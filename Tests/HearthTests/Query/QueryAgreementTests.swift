@@ -131,7 +131,7 @@ import Testing
         }
       }
     }
-    #expect(indexed > Self.queries / 4)
+    #expect(indexed > Self.queries / 8)
     print("plans: seed \(seed), key limit \(keyLimit): \(queries.count) queries, \(plans) plans")
   }
 

@@ -72,9 +72,20 @@ struct RandomQueries {
       values.generator.one(in: 3)
       ? .integer(Int64(values.generator.below(4)))
       : (values.generator.one(in: 6)
-        ? .array([.integer(1), .string("a"), .null]) : cleaned(values.value(depth: 2)))
+        ? .array([.integer(1), .string("a"), .null])
+        : (values.generator.one(in: 6) ? maps() : cleaned(values.value(depth: 2))))
     if seen.count < 40 { seen.append(value) }
     return value
+  }
+
+  /// An array whose elements are often maps, with names that fields have.
+  private mutating func maps() -> Value {
+    .array(
+      (0..<values.generator.below(3)).map { _ in
+        let number = Value.integer(Int64(values.generator.below(3)))
+        let name = values.generator.pick(["x", "y"])
+        return values.generator.one(in: 4) ? number : .map(MapValue([(name, number)]))
+      })
   }
 
   /// Without what the server refuses as an operand or in a document.
@@ -123,7 +134,9 @@ struct RandomQueries {
     if isFree {
       for _ in 0..<values.generator.below(3) {
         query.orders.append(
-          StructuredQuery.Order(field: field(), isDescending: values.generator.one(in: 2)))
+          StructuredQuery.Order(
+            field: field(), isDescending: values.generator.one(in: 2),
+            keepsMissing: values.generator.one(in: 8)))
       }
     }
     if values.generator.one(in: 4) {
@@ -199,7 +212,8 @@ struct RandomQueries {
       return values.generator.one(in: 6) ? shown.negated : shown
     }
     let comparison = comparison(paths, onNameOnly: onNameOnly)
-    let shown = values.generator.one(in: 8) ? comparison.unordered : comparison
+    let reached = values.generator.one(in: 8) ? comparison.throughArrays : comparison
+    let shown = values.generator.one(in: 8) ? reached.unordered : reached
     return values.generator.one(in: 8) ? shown.negated : shown
   }
 

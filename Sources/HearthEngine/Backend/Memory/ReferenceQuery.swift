@@ -60,7 +60,7 @@ struct ReferenceQuery {
 
   private func isResult(_ document: Document) -> Bool {
     isInScope(document.path) && query.filters.allSatisfy { holds($0, document) }
-      && orders.allSatisfy { document.find($0.field) != nil } && isWithinCursors(document)
+      && orders.allSatisfy { position($0, document) != nil } && isWithinCursors(document)
   }
 
   private func isInScope(_ path: ResourcePath) -> Bool {
@@ -130,6 +130,22 @@ struct ReferenceQuery {
     case .arrayContainedIn:
       guard case .array(let list) = operand, case .array(let elements) = value else { return false }
       return elements.allSatisfy { contains(.array(list), $0) }
+    case .throughArrays:
+      guard let reached = comparison.reached else { return false }
+      func values(_ value: Value, _ names: [String]) -> [Value] {
+        guard let name = names.first else { return [value] }
+        switch value {
+        case .map(let map):
+          return map.fields.filter { $0.name.utf8.elementsEqual(name.utf8) }
+            .flatMap { values($0.value, Array(names.dropFirst())) }
+        case .array(let elements): return elements.flatMap { values($0, names) }
+        default: return []
+        }
+      }
+      for value in values(value, reached.field.names) where try holds(reached, value) {
+        return true
+      }
+      return false
     // Resolved before.
     case .inResults, .arrayContainsAnyInResults, .afterNow, .beforeNow: return false
     case .matchesPattern:
@@ -173,11 +189,14 @@ struct ReferenceQuery {
   private struct Order {
     var field: FieldSegments
     var isDescending: Bool
+    var keepsMissing = false
     var isName: Bool { field.names == ["__name__"] }
   }
 
   private static func orders(of query: StructuredQuery) -> [Order] {
-    var orders = query.orders.map { Order(field: $0.field, isDescending: $0.isDescending) }
+    var orders = query.orders.map {
+      Order(field: $0.field, isDescending: $0.isDescending, keepsMissing: $0.keepsMissing)
+    }
     let isDescending = orders.last?.isDescending ?? false
     var inequalities: [FieldSegments] = []
     func look(_ filter: StructuredQuery.Filter) {
@@ -208,6 +227,11 @@ struct ReferenceQuery {
     return orders
   }
 
+  /// The value by which a document is ordered. Nil if it is not a result.
+  private func position(_ order: Order, _ document: Document) -> [ReferenceOrder.Term]? {
+    document.find(order.field)?.terms ?? (order.keepsMissing ? ReferenceOrder.terms(.null) : nil)
+  }
+
   private func sorted(_ documents: [Document]) -> [Document] {
     documents.sorted(by: isBefore)
   }
@@ -215,8 +239,8 @@ struct ReferenceQuery {
   /// Whether one document comes before another in the order of the query.
   func isBefore(_ one: Document, _ other: Document) -> Bool {
     for order in orders {
-      guard let left = one.find(order.field), let right = other.find(order.field) else { continue }
-      let result = ReferenceOrder.compare(left.terms, right.terms)
+      guard let left = position(order, one), let right = position(order, other) else { continue }
+      let result = ReferenceOrder.compare(left, right)
       if result != 0 { return order.isDescending ? result > 0 : result < 0 }
     }
     return false
@@ -225,8 +249,8 @@ struct ReferenceQuery {
   private func isWithinCursors(_ document: Document) -> Bool {
     func position(_ bound: StructuredQuery.Bound) -> Int {
       for (order, wanted) in zip(orders, bound.values) {
-        guard let found = document.find(order.field) else { continue }
-        let result = ReferenceOrder.compare(found.terms, ReferenceOrder.terms(wanted))
+        guard let found = self.position(order, document) else { continue }
+        let result = ReferenceOrder.compare(found, ReferenceOrder.terms(wanted))
         if result != 0 { return order.isDescending ? -result : result }
       }
       return 0
