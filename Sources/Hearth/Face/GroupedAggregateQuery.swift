@@ -174,7 +174,8 @@ public struct GroupedAggregateQuery: Sendable {
   }
 
   private func shown(_ groups: [QueryGroup], _ query: GroupedQuery) -> [AggregateGroup] {
-    groups.map { AggregateGroup(self, query.keys, $0) }
+    let places = AggregateGroup.Places(self, query.keys)
+    return groups.map { AggregateGroup(places, $0) }
   }
 
   // MARK: Listening
@@ -210,19 +211,15 @@ public struct GroupedAggregateQuery: Sendable {
 
   func groups(of event: ResultEvent) -> [AggregateGroup] {
     let names = (try? checked().keys) ?? []
+    let places = AggregateGroup.Places(self, names)
     return (event.values ?? []).map { value in
       guard case .array(let values) = value else {
-        return AggregateGroup(self, names, QueryGroup(keys: [], values: []))
+        return AggregateGroup(places, QueryGroup(keys: [], values: []))
       }
       let group = QueryGroup(
         keys: Array(values.prefix(names.count)), values: Array(values.dropFirst(names.count)))
-      return AggregateGroup(self, names, group)
+      return AggregateGroup(places, group)
     }
-  }
-
-  /// The position of an aggregation: usually of the object that was requested.
-  fileprivate func index(of aggregate: AggregateField) -> Int? {
-    aggregates.firstIndex { $0 === aggregate } ?? aggregates.firstIndex(of: aggregate)
   }
 
   /// - Parameter firestore: The database that the query must belong to. Nil: any.
@@ -273,15 +270,29 @@ public struct GroupedAggregateQuery: Sendable {
 
 /// A group of documents with equal values, and its aggregations.
 public struct AggregateGroup: Sendable {
-  private let query: GroupedAggregateQuery
-  private let names: [FieldSegments]
+  /// Where the values of fields and aggregations are, in all groups of one result.
+  fileprivate final class Places: Sendable {
+    let firestore: Firestore
+    let fields: [FieldSegments: Int]
+    let aggregates: [AggregateField: Int]
+    /// The position of `count()`; nil if the query did not request it.
+    let count: Int?
+
+    init(_ query: GroupedAggregateQuery, _ fields: [FieldSegments]) {
+      firestore = query.query.firestore
+      self.fields = Dictionary(
+        zip(fields, fields.indices), uniquingKeysWith: { first, _ in first })
+      aggregates = Dictionary(
+        zip(query.aggregates, query.aggregates.indices), uniquingKeysWith: { first, _ in first })
+      count = query.aggregates.firstIndex(where: \.isCount)
+    }
+  }
+
+  private let places: Places
   private let group: QueryGroup
 
-  fileprivate init(
-    _ query: GroupedAggregateQuery, _ names: [FieldSegments], _ group: QueryGroup
-  ) {
-    self.query = query
-    self.names = names
+  fileprivate init(_ places: Places, _ group: QueryGroup) {
+    self.places = places
     self.group = group
   }
 
@@ -299,27 +310,27 @@ public struct AggregateGroup: Sendable {
   }
 
   private func value(of field: FieldSegments) -> Any? {
-    guard let index = names.firstIndex(of: field), index < group.keys.count else { return nil }
+    guard let index = places.fields[field], index < group.keys.count else { return nil }
     return any(group.keys[index])
   }
 
   /// An aggregation. `NSNull` for the average, the smallest or the largest of no values, and for an
   /// aggregation that was not requested.
   public func get(_ aggregate: AggregateField) -> Any {
-    guard let index = query.index(of: aggregate), index < group.values.count else {
-      return NSNull()
-    }
-    return any(group.values[index])
+    places.aggregates[aggregate].map(value) ?? NSNull()
   }
 
   /// The number of documents in the group; not a number (NaN) if the query did not request `count()`.
   public var count: NSNumber {
-    let aggregate = query.aggregates.first(where: \.isCount)
-    return aggregate.flatMap { self.get($0) as? NSNumber } ?? NSNumber(value: Double.nan)
+    places.count.flatMap { value($0) as? NSNumber } ?? NSNumber(value: Double.nan)
+  }
+
+  private func value(_ index: Int) -> Any {
+    index < group.values.count ? any(group.values[index]) : NSNull()
   }
 
   private func any(_ value: Value) -> Any {
-    let firestore = query.query.firestore
+    let firestore = places.firestore
     return AnyBridge.any(value) { DocumentReference(firestore, $0) }
   }
 }

@@ -221,6 +221,30 @@ extension GrowthRoute {
       }
     },
     GrowthRoute(
+      "keys and aggregates of groups",
+      ["Query.aggregate(by:_:as:)", "Query.aggregate(by:_:callbackQueue:completion:)"],
+      of: "ParseSwift",
+      because: "Both look up the value of each key, and of each aggregate, in each group.",
+      count: 100
+    ) { shelf, count in
+      let names = GrowthShelf.names(count, "key").map { $0.replacing(" ", with: "") }
+      _ = try shelf.objects {
+        try (0..<10).map { number in
+          Volume(notes: Dictionary(uniqueKeysWithValues: names.map { ($0, number) }))
+        }.saveAll().map { try $0.get() }
+      }
+      return {
+        try shelf.objects {
+          let rows: [[String: Int]] = try Volume.query().aggregate(
+            by: names.map { "notes." + $0 },
+            Dictionary(uniqueKeysWithValues: names.map { ($0, .sum("notes." + $0)) }))
+          guard rows.count == 10, rows.last?.count == 2 * count else {
+            throw GrowthShelf.IsWrong()
+          }
+        }
+      }
+    },
+    GrowthRoute(
       "orders of a query", ["Query.order(_:)"], of: "ParseSwift",
       because: "There is one call, for at most a hundred orders."
     ) { shelf, count in

@@ -55,8 +55,6 @@ public struct GrowthRoute: Sendable {
   public static let exempt: [String: String] = {
     let literal = "A literal of a program, which copies it."
     let once = "Looks at each element once, on no thread of the database."
-    let names =
-      "Not linear yet: each row finds the value of each key among the names of all keys."
     return [
       "Hearth.Array.init(reading:)": "Reads a stored value of a model, as its macro generates it.",
       "Hearth.Array.write(to:)": "Writes a value of a model, as its macro generates it.",
@@ -69,8 +67,6 @@ public struct GrowthRoute: Sendable {
       "Hearth.LayerBenchmarks.find(_:in:)": "For the benchmarks alone.",
       "Hearth.LayerBenchmarks.validate(documentBytes:)": "For the benchmarks alone.",
       "ParseSwift.ParseIdentity.init(user:roles:)": once,
-      "ParseSwift.Query.aggregate(by:_:as:)": names,
-      "ParseSwift.Query.aggregate(by:_:callbackQueue:completion:)": names,
       "ParseSwift.Query.aggregate(_:)": "Unavailable.",
       "ParseSwift.matchesText(key:text:options:)": "There are three options.",
       "FirebaseDataConnect.AnyCancellable.store(in:)": "Inserts itself into the caller's set.",
