@@ -259,7 +259,8 @@
         fd: descriptor, events: Int16(POLLIN) | (forWriting ? Int16(POLLOUT) : 0), revents: 0)
       let count = Glibc.poll(&poll, 1, milliseconds)
       guard count >= 0 || errno == EINTR else {
-        throw PostgresFailure(state: "", message: "Waiting for the server failed: \(errno).")
+        let reason = FileError.sentence(forCode: errno)
+        throw PostgresFailure(state: "", message: "Waiting for the server failed. \(reason)")
       }
       return count != 0
     }

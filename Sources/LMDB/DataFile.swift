@@ -9,6 +9,8 @@ struct DataFile {
   /// are read through it, so that they come from the open file even if another file is now at the
   /// path.
   let anchor: Int32
+  /// Whether this call created the file.
+  let isNew: Bool
   /// The path that the caller gave, made absolute. A link in it may later lead to another file.
   private let namedPath: String
 
@@ -22,6 +24,13 @@ struct DataFile {
   var folders: [String] {
     let own = Self.directory(of: path)
     return namedPath == path ? [own] : [own, Self.directory(of: namedPath)]
+  }
+
+  /// Removes the file if this process created it, and nothing is in it that was committed. Called
+  /// while no other process can open it.
+  func withdraw() {
+    guard isNew, FileIdentity(at: path) == identity else { return }
+    unlink(path)
   }
 
   /// Whether both paths still lead to the file that was located.
@@ -38,6 +47,7 @@ struct DataFile {
   static func open(
     _ path: String, named namedPath: String, isReadOnly: Bool, mayCreate: Bool
   ) throws(LMDBError) -> DataFile {
+    var isNew = false
     if mayCreate {
       let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
       guard descriptor >= 0 || errno == EEXIST else {
@@ -45,8 +55,12 @@ struct DataFile {
       }
       if descriptor >= 0 {
         _ = Glibc.close(descriptor)
+        isNew = true
         // Without its name in the folder, the file's flushed contents would be lost.
-        try flushFolder(of: path)
+        do throws(LMDBError) { try flushFolder(of: path) } catch {
+          unlink(path)
+          throw error
+        }
       }
     }
     // Opened as LMDB will open it: if the file system copies a file on opening for writing, this is
@@ -57,6 +71,7 @@ struct DataFile {
     guard anchor >= 0, fstat(anchor, &info) == 0 else {
       let code = errno
       if anchor >= 0 { _ = Glibc.close(anchor) }
+      if isNew { unlink(path) }
       // The file existed when its path was resolved.
       if code == ENOENT { throw LMDBError.fileReplaced.adding("open \(path)") }
       throw LMDBError(code, context: "open \(path)")
@@ -66,7 +81,7 @@ struct DataFile {
       throw LMDBError.notADatabase.adding("open \(path): not a plain file")
     }
     return DataFile(
-      path: path, identity: FileIdentity(info), anchor: anchor,
+      path: path, identity: FileIdentity(info), anchor: anchor, isNew: isNew,
       namedPath: normalized(namedPath))
   }
 
@@ -110,7 +125,10 @@ struct DataFile {
       var target = [CChar](repeating: 0, count: Int(PATH_MAX))
       let count = readlink(path, &target, target.count)
       guard count > 0 else {
-        let folder = try realPath(directory(of: path))
+        let folder: String
+        do throws(LMDBError) { folder = try realPath(directory(of: path)) } catch {
+          throw error == .noSuchFile ? LMDBError.noFolder.adding("open \(path)") : error
+        }
         let name = path.utf8.lastIndex(of: UInt8(ascii: "/")).map {
           path[path.utf8.index(after: $0)...]
         }

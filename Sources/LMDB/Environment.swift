@@ -44,6 +44,8 @@ public final class Environment: Sendable {
   /// If true, nothing is written any more; see `LMDBError.fileReplaced`.
   private let isReplaced = Atomic(false)
   private let pageSize: Int
+  /// If opening created the file, the last commit of opening it.
+  private let createdCommit: UInt64?
   /// When stale readers were last cleared, in nanoseconds of the monotonic clock.
   private let lastStaleCheck = Atomic<UInt64>(0)
 
@@ -114,6 +116,8 @@ public final class Environment: Sendable {
       do throws(LMDBError) {
         return try Environment(file, &presenceFile, configuration, forkCount)
       } catch {
+        // A full disk must not leave an empty file, which looks like a database that lost its data.
+        if presenceFile?.isAlone == true { file.withdraw() }
         file.release()
         throw error
       }
@@ -146,7 +150,7 @@ public final class Environment: Sendable {
     _ configuration: EnvironmentConfiguration,
     _ forkCount: UnsafeMutablePointer<UInt>
   ) throws(LMDBError) {
-    var lockFile = try Self.lock(file, &presenceFile)
+    var lockFile = try Self.lock(file, &presenceFile, configuration)
     let opened: OpenedFile
     do throws(LMDBError) {
       opened = try OpenedFile.open(
@@ -177,6 +181,7 @@ public final class Environment: Sendable {
     folderWatch = FolderWatch(file.folders)
     handle = opened.handle
     pageSize = opened.pageSizeBytes
+    createdCommit = file.isNew ? Self.newestCommit(PageReader(using: file.anchor)) : nil
     self.presenceFile = presenceFile.take()
     self.lockFile = lockFile.take()
     tables = opened.tables
@@ -192,7 +197,7 @@ public final class Environment: Sendable {
 
   /// Marks the file as in use, and opens LMDB's lock file; `nil` if that may not be written.
   private static func lock(
-    _ file: DataFile, _ presenceFile: inout PresenceFile?
+    _ file: DataFile, _ presenceFile: inout PresenceFile?, _ configuration: EnvironmentConfiguration
   ) throws(LMDBError) -> LockFile? {
     guard presenceFile != nil else {
       try OpenFileLock.readUnlocked(file.anchor, file.path)
@@ -207,7 +212,7 @@ public final class Environment: Sendable {
     {
       throw LMDBError.openElsewhere.adding("open \(file.path)")
     }
-    return try LockFile(lockPath)
+    return try LockFile(lockPath, readers: configuration.maximumReaders)
   }
 
   deinit { close() }
@@ -223,12 +228,19 @@ public final class Environment: Sendable {
   /// Removes the file and those beside it. Returns false, and removes nothing, if a process has it
   /// open.
   public static func remove(at path: String) throws(LMDBError) -> Bool {
-    try PresenceFile.whileAbsent(from: path) { () throws(LMDBError) in
-      for suffix in ["", "-lock", "-presence"]
-      where unlink(path + suffix) != 0 && errno != ENOENT {
-        throw LMDBError(errno, context: "remove \(path + suffix)")
-      }
+    try PresenceFile.whileAbsent(from: path) { () throws(LMDBError) in try removeFiles(at: path) }
+  }
+
+  private static func removeFiles(at path: String) throws(LMDBError) {
+    for suffix in ["", "-lock", "-presence"]
+    where unlink(path + suffix) != 0 && errno != ENOENT {
+      throw LMDBError(errno, context: "remove \(path + suffix)")
     }
+  }
+
+  /// The number of the last commit in a file; 0 if there is none, or it cannot be read.
+  private static func newestCommit(_ file: borrowing PageReader) -> UInt64 {
+    (try? FileHeader.validate(file))?.transactionID ?? 0
   }
 
   /// Removes the files that opening leaves beside the data file, unless a process has it open.
@@ -266,6 +278,11 @@ public final class Environment: Sendable {
     try read { _ in _ = presenceFile?.listen() }
   }
 
+  /// Whether a file with these first bytes, at least 20, begins as a database of LMDB does.
+  public static func isHeader(_ bytes: [UInt8]) -> Bool {
+    bytes.count >= 20 && bytes.load(16, as: UInt32.self) == FileHeader.magic
+  }
+
   // MARK: Exclusive access
 
   /// Waits for this process's transactions to end, and closes the file. Later calls throw `closed`.
@@ -287,6 +304,22 @@ public final class Environment: Sendable {
       }
     } catch {
       preconditionFailure("A thread closes an environment in which it has a transaction open.")
+    }
+  }
+
+  /// Closes the file. If opening it created it, and no commit came since, removes it again with the
+  /// files beside it, unless another process has it open.
+  ///
+  /// For a database whose first commit failed: what is left would be a file without content.
+  public func closeAndWithdraw() {
+    let identity = file.identity
+    close()
+    guard let createdCommit else { return }
+    _ = try? PresenceFile.whileAbsent(from: path) { () throws(LMDBError) in
+      guard FileIdentity(at: path) == identity,
+        Self.newestCommit(try PageReader(path: path)) == createdCommit
+      else { return }
+      try Self.removeFiles(at: path)
     }
   }
 

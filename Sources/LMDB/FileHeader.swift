@@ -241,24 +241,34 @@ extension [UInt8] {
 struct PageReader: ~Copyable {
   private let descriptor: Int32
   private let isOwned: Bool
+  /// For errors; nil if the file is the open one.
+  private let path: String?
 
   init(path: String) throws(LMDBError) {
     isOwned = true
+    self.path = path
     descriptor = Glibc.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-    if descriptor < 0 { throw LMDBError(errno) }
+    if descriptor < 0 { throw failure() }
   }
 
   /// Reads a file that is open, even if another file is at its path.
   init(copying descriptor: Int32) throws(LMDBError) {
     isOwned = true
+    path = nil
     self.descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-    if self.descriptor < 0 { throw LMDBError(errno) }
+    if self.descriptor < 0 { throw failure() }
   }
 
   /// Like `init(copying:)`, but valid only until the caller closes the descriptor.
   init(using descriptor: Int32) {
     isOwned = false
+    path = nil
     self.descriptor = descriptor
+  }
+
+  /// The system's error of the last call, which is about this file.
+  private func failure() -> LMDBError {
+    LMDBError(errno, context: "read \(path ?? "")", path: path)
   }
 
   deinit {
@@ -267,7 +277,7 @@ struct PageReader: ~Copyable {
 
   func byteCount() throws(LMDBError) -> UInt64 {
     var info = stat()
-    guard fstat(descriptor, &info) == 0 else { throw LMDBError(errno) }
+    guard fstat(descriptor, &info) == 0 else { throw failure() }
     return UInt64(clamping: info.st_size)
   }
 
@@ -287,7 +297,7 @@ struct PageReader: ~Copyable {
         pread(descriptor, $0.baseAddress?.advanced(by: done), count - done, start + off_t(done))
       }
       if got < 0, errno == EINTR { continue }
-      if got < 0 { throw LMDBError(errno) }
+      if got < 0 { throw failure() }
       if got == 0 { return false }
       done += got
     }
@@ -295,11 +305,11 @@ struct PageReader: ~Copyable {
   }
 
   func forgetCached() throws(LMDBError) {
-    guard fsync(descriptor) == 0 else { throw LMDBError(errno) }
+    guard fsync(descriptor) == 0 else { throw failure() }
     posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
   }
 
   func startsWithMagic() throws(LMDBError) -> Bool {
-    try read(at: 16, count: 4)?.load(0, as: UInt32.self) == FileHeader.magic
+    try read(at: 0, count: 20).map(Environment.isHeader) ?? false
   }
 }

@@ -52,6 +52,8 @@ struct OwnFile {
       let new = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
       guard new >= 0 else {
         if errno == EEXIST { continue }
+        // A file that is created needs only its folder.
+        if errno == ENOENT { throw LMDBError.noFolder.adding("make \(path)") }
         throw LMDBError(errno, context: "make \(path)")
       }
       guard let identity = FileIdentity(of: new) else {

@@ -22,21 +22,28 @@ public struct LMDBError: Error, Sendable, CustomStringConvertible {
   /// Other processes involved, as far as the system lists them.
   public let processIDs: [Int32]
 
+  /// The file that could not be read, if the call also uses another one.
+  public let path: String?
+
   /// Creates an error with a code of LMDB, of the system or of this module.
-  public init(_ code: Int32, context: String = "", processIDs: [Int32] = []) {
+  public init(
+    _ code: Int32, context: String = "", processIDs: [Int32] = [], path: String? = nil
+  ) {
     self.code = code
     self.context = context
     self.processIDs = processIDs
+    self.path = path
   }
 
-  /// The error in one sentence, without `context`.
+  /// The error and its remedy in sentences, without `context`.
   public var message: String {
-    if let sentence = Self.sentences[code] {
-      guard !processIDs.isEmpty else { return sentence }
-      return sentence + " Process \(processIDs.map(String.init).joined(separator: ", "))."
+    guard let sentence = Self.sentences[code] else {
+      // The code is what a search finds. No call that this module makes is known to return it.
+      let text = mdb_strerror(code).map { String(cString: $0) } ?? "unknown"
+      return "The system refused the call, with error \(code): \(text)."
     }
-    guard let text = mdb_strerror(code) else { return "Unknown error." }
-    return String(cString: text) + "."
+    guard !processIDs.isEmpty else { return sentence }
+    return sentence + " Process \(processIDs.map(String.init).joined(separator: ", "))."
   }
 
   /// `message`, with the code and the context in parentheses.
@@ -45,7 +52,7 @@ public struct LMDBError: Error, Sendable, CustomStringConvertible {
   }
 
   func adding(_ context: String) -> LMDBError {
-    LMDBError(code, context: context, processIDs: processIDs)
+    LMDBError(code, context: context, processIDs: processIDs, path: path)
   }
 }
 
@@ -177,8 +184,16 @@ extension LMDBError {
 
   /// A page of the file is damaged. Restore a backup, or repair the file.
   public static let damagedPage = LMDBError(-20021)
+  /// The file has no bytes, and is opened for reading only. Open it for writing once, or restore a
+  /// backup.
+  public static let emptyFile = LMDBError(-20022)
+  /// The folder for a new file does not exist. Create it first.
+  public static let noFolder = LMDBError(-20023)
 
-  static let sentences: [Int32: String] = [
+  static let sentences: [Int32: String] = ownSentences.merging(systemSentences) { own, _ in own }
+    .merging(librarySentences) { own, _ in own }
+
+  private static let ownSentences: [Int32: String] = [
     closed.code: "The environment is closed.",
     forked.code: "The environment belongs to the process that opened it, not to its fork.",
     nestedWrite.code: "This thread already has a write transaction.",
@@ -192,6 +207,10 @@ extension LMDBError {
     sharedProcessID.code:
       "Another process with the same process id (in another container) reads the file.",
     notADatabase.code: "The file is not an LMDB database.",
+    emptyFile.code:
+      "The file is empty: no database has been created in it, or its content is lost. Restore a backup, "
+      + "or open it for writing, which creates a database.",
+    noFolder.code: "Its folder does not exist. Create the folder first.",
     truncated.code: "The file is shorter than its own header says.",
     damagedHeader.code: "The header of the file contradicts itself.",
     fileReplaced.code:
@@ -210,6 +229,80 @@ extension LMDBError {
       + "where readers are registered.",
     notAPlainFile.code:
       "A link, a directory or a special file is where a file beside the database belongs. Remove it.",
+  ]
+
+  /// The errors of system calls on files, with the remedy.
+  private static let systemSentences: [Int32: String] = [
     EIO: "Reading or writing the file failed; the disk may be full or damaged.",
+    ENOSPC: "The disk is full. Free some space, and try again.",
+    EDQUOT: "The user's quota of the disk is used up. Free some space, or raise the quota.",
+    EFBIG:
+      "The file would be larger than the process or the file system allows. Raise the limit (ulimit -f), "
+      + "or use another disk.",
+    ENOENT: "There is no such file.",
+    EACCES: "Permission denied. Let this user read and write the file and its folder.",
+    EPERM: "Permission denied. Let this user read and write the file and its folder.",
+    EROFS: "The disk allows reading only. Mount it for writing, or use another disk.",
+    EISDIR: "It is a folder, not a file.",
+    ENOTDIR: "A part of the path before the last one is a file, not a folder.",
+    ELOOP: "The path leads through too many links. Correct the links.",
+    ENAMETOOLONG: "The path is too long. Use a shorter one.",
+    EMFILE:
+      "The process has too many files open. Close some, or raise the limit (ulimit -n).",
+    ENFILE: "The system has too many files open. End other processes, or raise fs.file-max.",
+    ENOMEM: "The system has no memory or address space left. Raise the limit (ulimit -v).",
+    EINVAL:
+      "The path is empty or contains a null byte, or the file system does not support the call.",
+    EAGAIN: "Others have changed the file too often meanwhile. Try again.",
+    EINTR: "A signal interrupted the call. Try again.",
+    EEXIST: "There is a file already.",
+    EBUSY: "The file is in use. Close it in every process first.",
+    ETXTBSY: "The file is being executed, and is not a database.",
+    EXDEV: "The two paths are on different disks. Use a path on the same one.",
+    EMLINK: "The file or folder has too many names.",
+    ENODEV: "It is a device, not a file.",
+    ENXIO: "It is a device, not a file.",
+    EBADF: "The file is not open in a way that allows this.",
+    EOPNOTSUPP: "The file system does not support the call. Use a local disk.",
+    ENOSYS: "The system does not support the call. Use a local disk.",
+    ENOLCK: "The file system has no locks left. Use a local disk.",
+    EDEADLK: "Two processes wait for each other's locks of the file. Try again.",
+    ESTALE: "The file is no longer on its remote disk. Use a local disk.",
+    EOVERFLOW: "The file is too large for the system.",
+    EPIPE: "Nobody reads what is written any more.",
+    EUCLEAN: "The file system is damaged. Check the disk.",
+    EFAULT: "A page of the file could not be read. Check the disk.",
+  ]
+
+  /// LMDB's errors, in terms of the file.
+  private static let librarySentences: [Int32: String] = [
+    MDB_KEYEXIST: "An entry with this key exists already.",
+    MDB_NOTFOUND: "An entry or a table is missing.",
+    MDB_PAGE_NOTFOUND:
+      "A page refers to one that is missing. Restore a backup, or repair the file.",
+    MDB_CORRUPTED: "A page of the file is damaged. Restore a backup, or repair the file.",
+    MDB_PANIC: "An earlier failure made the file unusable. Close it, and open it again.",
+    MDB_VERSION_MISMATCH:
+      "The file or its lock file has the format of another version of LMDB. Close it in every process, "
+      + "and use one version of LMDB.",
+    MDB_INVALID: "The file is not a database, or it is damaged. Restore a backup.",
+    MDB_MAP_FULL:
+      "The file needs more address space than is reserved for it. Open it with a larger mapSizeBytes "
+      + "(--map-size).",
+    MDB_DBS_FULL: "The file has more tables than were announced.",
+    MDB_READERS_FULL:
+      "All places for readers of the file are taken, perhaps by other processes. Keep reads shorter, or "
+      + "try again.",
+    MDB_TLS_FULL: "The process has too many thread-local values. Use fewer.",
+    MDB_TXN_FULL: "The write changes too many pages at once. Split it.",
+    MDB_CURSOR_FULL: "A tree of the file is deeper than LMDB supports. Check the file.",
+    MDB_PAGE_FULL: "A page of the file has no room where it should have some. Check the file.",
+    MDB_MAP_RESIZED: "Another process has enlarged the file. Try again.",
+    MDB_INCOMPATIBLE: "A table of the file has a layout that this library does not use.",
+    MDB_BAD_RSLOT:
+      "The place of a reader of the file is in an unexpected state. Open the file again.",
+    MDB_BAD_TXN: "An earlier step of the same operation failed.",
+    MDB_BAD_VALSIZE: "A key is longer than 511 bytes, or a value is too large.",
+    MDB_BAD_DBI: "A table of the file was changed by another process. Open the file again.",
   ]
 }

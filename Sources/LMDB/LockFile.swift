@@ -17,11 +17,19 @@ struct LockFile: ~Copyable {
   /// Created before LMDB opens the file, and released after LMDB has closed it. Throws
   /// `openElsewhere` if this process already has it open for another data file: opening and closing
   /// it would drop that one's locks.
-  init(_ path: String) throws(LMDBError) {
+  ///
+  /// Throws `noSpace` or `quotaExceeded` if the disk has no room for the slots of so many readers:
+  /// LMDB writes to its mapping of the file, which would end the process.
+  init(_ path: String, readers: Int) throws(LMDBError) {
     if let identity = FileIdentity(at: path), OpenFiles.isOpen(identity) {
       throw LMDBError.openElsewhere.adding("open \(path)")
     }
     let file = try OwnFile.open(path)
+    if let failure = Self.reserve(file.descriptor, readers: readers) {
+      if file.isNew { unlink(path) }
+      _ = Glibc.close(file.descriptor)
+      throw failure.adding("reserve \(path)")
+    }
     guard OpenFiles.reserve(file.identity) else {
       _ = Glibc.close(file.descriptor)
       throw LMDBError.openElsewhere.adding("open \(path)")
@@ -40,6 +48,22 @@ struct LockFile: ~Copyable {
   /// Removes the file if it was created here. Called if opening failed, without other users.
   func withdraw() {
     if isNew, isInPlace { unlink(path) }
+  }
+
+  /// Reserves blocks for the file as LMDB will make it, without changing its size. Returns why there
+  /// is no room; nil also if the file system cannot reserve blocks.
+  private static func reserve(_ descriptor: Int32, readers: Int) -> LMDBError? {
+    var info = stat()
+    guard fstat(descriptor, &info) == 0 else { return nil }
+    // LMDB's slots have 64 bytes, behind less than a page.
+    let needed = off_t(max(1, min(readers, 1 << 20)) * 64 + 4096)
+    let keepsSize: Int32 = 1
+    guard fallocate(descriptor, keepsSize, 0, max(info.st_size, needed)) != 0 else { return nil }
+    switch errno {
+    case ENOSPC: return .noSpace
+    case EDQUOT: return .quotaExceeded
+    default: return nil
+    }
   }
 
   /// Called after LMDB has set the file's size.

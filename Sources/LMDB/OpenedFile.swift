@@ -20,6 +20,10 @@ struct OpenedFile {
   ) throws(LMDBError) -> OpenedFile {
     let path = file.path
     try FileHeader.validate(file, isAlone: isAlone)
+    // LMDB would write the header of a new database.
+    if configuration.isReadOnly, try PageReader(using: file.anchor).byteCount() == 0 {
+      throw LMDBError.emptyFile.adding("open \(path)")
+    }
     var created: OpaquePointer?
     try check(mdb_env_create(&created), path)
     guard let handle = created else { throw LMDBError(ENOMEM, context: "open \(path)") }

@@ -179,7 +179,7 @@ public struct ParseError: Error, Equatable, Sendable, LocalizedError, CustomStri
       text(context.debugDescription, context.codingPath)
     case EncodingError.invalidValue(_, let context):
       text(context.debugDescription, context.codingPath)
-    default: error.localizedDescription
+    default: FileError.sentence(for: error) ?? error.localizedDescription
     }
   }
 

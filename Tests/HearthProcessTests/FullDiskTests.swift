@@ -107,5 +107,15 @@ final class SmallDisk {
     guard mount("tmpfs", path, "tmpfs", flags, "size=6m") == 0 else { throw POSIXError(.EPERM) }
   }
 
+  /// Takes what is free, except for so many bytes, with one file.
+  func fill(leaving rest: Int = 0) throws {
+    let ballast = path + "/ballast"
+    try? FileManager.default.removeItem(atPath: ballast)
+    var information = statvfs()
+    guard statvfs(path, &information) == 0 else { throw POSIXError(.EIO) }
+    let free = Int(information.f_bfree) * Int(information.f_frsize)
+    try Data(count: max(0, free - rest)).write(to: URL(fileURLWithPath: ballast))
+  }
+
   deinit { umount2(path, Int32(MNT_DETACH)) }
 }

@@ -51,6 +51,61 @@ import Testing
     #expect(try await FirestoreFile(at: source).check().isIntact)
   }
 
+  /// The first file of a copy may be the one that finds no room: another process, or a child that is being started, may
+  /// still have the former one open.
+  @Test(.enabled(if: SmallDisk.canBeMade))
+  func `what finds not even room for its first page is told alike`() async throws {
+    let disk = try SmallDisk()
+    let source = folder.path + "/a.hearth"
+    let lines = folder.path + "/a.jsonl"
+    let db = try Firestore.open(at: source)
+    try await db.document("a/b").setData(["n": 1])
+    try await db.maintenance.export(to: lines)
+    try disk.fill()
+    let target = disk.path + "/b"
+    for compacting in [false, true] {
+      #expect(
+        await code { try await db.maintenance.backup(to: target, compacting: compacting) }
+          == .resourceExhausted)
+    }
+    #expect(await code { try await db.maintenance.export(to: target) } == .resourceExhausted)
+    try await db.terminate()
+    #expect(
+      await code { _ = try await FirestoreFile(at: source).repair(to: target) }
+        == .resourceExhausted)
+    #expect(
+      await code { try await FirestoreFile(at: target).import(from: lines) } == .resourceExhausted)
+    #expect(
+      await code { _ = try await FirestoreFile(at: target).restore(from: source) }
+        == .resourceExhausted)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == ["ballast"])
+  }
+
+  @Test(.enabled(if: SmallDisk.canBeMade))
+  func `a database that finds no room when it is created leaves no file`() async throws {
+    let disk = try SmallDisk()
+    var failures = 0
+    // A page more each time: every step of the creation is the first that finds no room.
+    for pages in 0..<40 {
+      try disk.fill(leaving: pages * 4096)
+      let path = disk.path + "/new/a.hearth"
+      do {
+        let db = try Firestore.open(at: path)
+        try await db.terminate()
+        #expect(try await FirestoreFile(at: path).check().isIntact, "\(pages)")
+      } catch {
+        failures += 1
+        #expect(
+          (error as NSError).code == FirestoreErrorCode.resourceExhausted.rawValue, "\(error)")
+        #expect((error as NSError).localizedDescription.contains("a.hearth"), "\(error)")
+        let left = try? FileManager.default.contentsOfDirectory(atPath: disk.path + "/new")
+        #expect(left ?? [] == [], "\(pages)")
+      }
+      try? FileManager.default.removeItem(atPath: disk.path + "/new")
+    }
+    #expect((3...39).contains(failures), "\(failures)")
+  }
+
   @Test(.enabled(if: SmallDisk.canBeMade))
   func `a file on a disk that may not be written is checked, copied and exported`() async throws {
     let disk = try SmallDisk()

@@ -159,7 +159,9 @@ enum DefaultLocation {
         atPath: folder, withIntermediateDirectories: true,
         attributes: [.posixPermissions: 0o700])
     } catch {
-      throw Status(.unavailable, "Cannot make the folder \(folder).", cause: error)
+      let reason = FileError.sentence(for: error).map { " \($0)" } ?? ""
+      throw Status(
+        .unavailable, "Cannot make the folder \(folder.legible).\(reason)", cause: error)
     }
   }
 }

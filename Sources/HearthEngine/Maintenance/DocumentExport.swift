@@ -9,13 +9,16 @@ enum DocumentExport {
   ) throws -> Int {
     try FileCopy.beside(path, replacing: replacing) { file in
       guard let handle = FileHandle(forWritingAtPath: file.path) else {
-        throw Status(.unavailable, "Cannot write \(file.path).")
+        throw Status(
+          .unavailable,
+          "Cannot write \(file.path.legible). \(FileError.sentence(forCode: errno))")
       }
       return try run(store, progress: progress) { text in
         do {
           try handle.write(contentsOf: text)
         } catch {
-          throw Status(.resourceExhausted, "Cannot write \(path).", cause: error)
+          let reason = FileError.sentence(for: error).map { " \($0)" } ?? ""
+          throw Status(.resourceExhausted, "Cannot write \(path.legible).\(reason)", cause: error)
         }
       }
     }

@@ -39,7 +39,10 @@ struct ExportedLines: ~Copyable {
   init(path: String, latestTime: Instant? = nil) throws {
     self.latestTime = latestTime
     guard let file = FileHandle(forReadingAtPath: path) else {
-      throw Status(.notFound, "There is no file \(path), or it cannot be read.")
+      throw Status(
+        .notFound,
+        "There is no file \(path.legible), or it cannot be read. \(FileError.sentence(forCode: errno))"
+      )
     }
     self.path = path
     self.file = file
@@ -150,7 +153,14 @@ struct ExportedLines: ~Copyable {
       do {
         more = try file.read(upToCount: 1 << 20) ?? Data()
       } catch {
-        throw Status(.unavailable, "The file \(path) cannot be read.", cause: error)
+        let reason = FileError.sentence(for: error).map { " \($0)" } ?? ""
+        throw Status(
+          .unavailable, "The file \(path.legible) cannot be read.\(reason)", cause: error)
+      }
+      if bytesRead == 0, DatabaseFile.isDatabase(more) {
+        throw Status.invalidArgument(
+          "\(path.legible) is a database, and not the lines of an export. Name the file with the lines, or "
+            + "export this one first.")
       }
       bytesRead += more.count
       isAtEnd = more.isEmpty

@@ -72,6 +72,9 @@ enum FileCheck {
     report.add(contentsOf: pages.problems, count: pages.problemCount)
     report.add(contentsOf: faults, count: faultCount)
     guard pages.problemCount == 0 else { return }
+    guard pages.fileSizeBytes > 0 else {
+      return report.add(CheckReport.emptyFile)
+    }
     if format == nil { report.add("meta: the file has no format, and is not one of Hearth's") }
     for table in KeyLayout.Table.allCases
     where pages.entries[table.rawValue] == nil && table.firstFormat <= format ?? .max {

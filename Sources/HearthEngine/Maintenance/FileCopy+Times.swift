@@ -27,7 +27,7 @@ extension FileCopy {
         try progress(.pages, $0, of: $1)
       }
       if let problem = pages.problems.first {
-        throw Status.dataLoss("\(path) is damaged. \(problem).")
+        throw Status.dataLoss("\(path.legible) is damaged. \(problem).")
       }
       guard repair.isNeeded else { return nil }
       try StoreState.check(state.lastSequence)

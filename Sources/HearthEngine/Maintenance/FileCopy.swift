@@ -55,6 +55,7 @@ enum FileCopy {
         throw Status(opening: backup, error)
       }
       defer { if !hadLocks { try? Environment.removeLocks(beside: backup) } }
+      guard try PageWalk.byteCount(backup) > 0 else { throw Status(opening: backup, .emptyFile) }
       guard
         try Environment.whileClosed(
           backup,
@@ -212,9 +213,12 @@ enum FileCopy {
     report.pages = pages.usedPages
     report.freePages = pages.freePages
     if let problem = pages.problems.first ?? fault {
-      throw Status.dataLoss("\(source) is damaged. \(problem).")
+      throw Status.dataLoss("\(source.legible) is damaged. \(problem).")
     }
-    guard let builder else { throw Status.dataLoss("\(source) is not one of Hearth's files.") }
+    guard let builder else {
+      if pages.fileSizeBytes == 0 { throw Status(opening: source, .emptyFile) }
+      throw Status.dataLoss("\(source.legible) is not one of Hearth's files.")
+    }
     try builder.finish()
     builder.close()
   }
@@ -237,16 +241,19 @@ extension Status {
   init(copying path: String, _ error: LMDBError) {
     switch error {
     case .alreadyThere:
-      self.init(.alreadyExists, "\(path) is there already.", cause: error)
+      self.init(.alreadyExists, "\(path.legible) is there already.", cause: error)
     case .alreadyOpen:
-      self.init(.failedPrecondition, "Another is being written to \(path).", cause: error)
+      self.init(.failedPrecondition, "Another is being written to \(path.legible).", cause: error)
     case .noSpace, .fileTooLarge, .quotaExceeded, .inputOutput:
-      self.init(.resourceExhausted, "Cannot write \(path). \(error.message)", cause: error)
+      self.init(.resourceExhausted, "Cannot write \(path.legible). \(error.message)", cause: error)
+    // The call names the place of a new file, so this is not about something that was asked for.
+    case .noFolder:
+      self.init(.failedPrecondition, "Cannot write \(path.legible). \(error.message)", cause: error)
     default: self.init(opening: path, error)
     }
   }
 
   static func isOpen(_ path: String) -> Status {
-    Status(.failedPrecondition, "\(path) is open. Close it in every process first.")
+    Status(.failedPrecondition, "\(path.legible) is open. Close it in every process first.")
   }
 }

@@ -129,6 +129,7 @@ final class FileRepair {
       source, visit: { [self] in try visit($0, $1, $2) },
       visitLost: { [self] in try visitLost($0, $1) },
       progress: { [progress] in try progress(.salvaging, $0, of: $1) })
+    if pages.fileSizeBytes == 0 { report.add(CheckReport.emptyFile) }
     report.problemCount += pages.problemCount
     report.problems = Array((pages.problems + report.problems).prefix(CheckReport.problemLimit))
     if !pages.knowsFreePages { report.possiblyStaleDocuments = report.recoveredDocuments }

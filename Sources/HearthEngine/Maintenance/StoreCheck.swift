@@ -29,6 +29,8 @@ public struct CheckReport: Sendable, Hashable {
   public var isIntact: Bool { problemCount == 0 }
 
   static let problemLimit = 100
+  /// The problem of a file without bytes.
+  static let emptyFile = "The file is empty: no database was created in it, or its content is lost"
 
   mutating func add(_ problem: String) { add(contentsOf: [problem], count: 1) }
 
@@ -74,7 +76,7 @@ extension Store {
         path, openIn: environment, transactionID: snapshot.lmdb.transactionID,
         progress: { try progress(.pages, $0, of: $1) })
       if let problem = pages.problems.first {
-        throw Status.dataLoss("\(path) is damaged. \(problem).")
+        throw Status.dataLoss("\(path.legible) is damaged. \(problem).")
       }
       return try body(snapshot)
     }

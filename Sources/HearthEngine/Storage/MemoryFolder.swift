@@ -58,7 +58,8 @@ final class MemoryFolder: Sendable {
       rmdir(hidden)
       Foundation.close(lock)
     }
-    throw Status(.unavailable, "Cannot make a temporary folder.")
+    let reason = FileError.sentence(forCode: errno)
+    throw Status(.unavailable, "Cannot make a temporary folder in \(parent.legible). \(reason)")
   }
 
   /// Removes the folder and what is in it. Idempotent.

@@ -4,10 +4,11 @@ internal import LMDB
 /// Converts LMDB errors to Firestore's codes. The LMDB error stays inside as the cause.
 extension Status {
   init(opening path: String, _ error: LMDBError, mapSizeBytes: Int? = nil) {
+    let path = error.path ?? path
     if error == .notFound {
       self.init(
         .failedPrecondition,
-        "\(path) lacks a table. If an older Hearth wrote it, open it once for writing, which brings it to "
+        "\(path.legible) lacks a table. If an older Hearth wrote it, open it once for writing, which brings it to "
           + "format version \(FileFormat.current.version).", cause: error)
       return
     }
@@ -17,9 +18,12 @@ extension Status {
         .damagedHeader, .damagedPage, .versionMismatch:
         .dataLoss
       case .alreadyOpen, .foreignProcessNamespace, .sharedProcessID, .remoteFileSystem,
-        .openElsewhere, .readElsewhere, .writtenElsewhere, .notAPlainFile, .fileReplaced:
+        .openElsewhere, .readElsewhere, .writtenElsewhere, .notAPlainFile, .fileReplaced,
+        .emptyFile:
         .failedPrecondition
-      case .noSuchFile: .notFound
+      case .noSuchFile, .noFolder: .notFound
+      // Of a file that is created.
+      case .noSpace, .fileTooLarge, .quotaExceeded, .inputOutput, .mapFull: .resourceExhausted
       default: .unavailable
       }
     let sentence =
@@ -28,7 +32,7 @@ extension Status {
       case .outOfMemory: Self.sentence(forMapOf: mapSizeBytes)
       default: error.message
       }
-    self.init(code, "Cannot open \(path). \(sentence)", cause: error)
+    self.init(code, "Cannot open \(path.legible). \(sentence)", cause: error)
   }
 
   /// Names the database's file, or its folder, that this process may not access.
@@ -36,21 +40,23 @@ extension Status {
     let denied = [path + "-lock", path + "-presence"].first { file in
       error.context.hasSuffix(file) || (access(file, F_OK) == 0 && access(file, R_OK | W_OK) != 0)
     }
-    if let denied { return "Permission denied for \(denied). Let this user read and write it." }
+    if let denied {
+      return "Permission denied for \(denied.legible). Let this user read and write it."
+    }
     if access(path, F_OK) == 0 {
       guard access(path, R_OK) == 0 else {
         return
-          "Permission denied for \(path). Let this user read it, and write it unless only to read."
+          "Permission denied for \(path.legible). Let this user read it, and write it unless only to read."
       }
     }
     let folder = (path as NSString).deletingLastPathComponent
     let position = folder.isEmpty ? "." : folder
     guard access(position, W_OK | X_OK) == 0 else {
       return
-        "Permission denied for the folder \(position). Let this user make files in it: the lock and the "
+        "Permission denied for the folder \(position.legible). Let this user make files in it: the lock and the "
         + "presence file are beside the database."
     }
-    return "Permission denied for \(path). Let this user write it."
+    return "Permission denied for \(path.legible). Let this user write it."
   }
 
   /// The map is address space, which `ulimit -v` limits.
@@ -61,6 +67,8 @@ extension Status {
       + "mapSizeBytes (--map-size), or raise the limit (ulimit -v)."
   }
 
+  package static let openForReading = Status(
+    .failedPrecondition, "The database is open for reading only.")
   package static let terminated = Status(
     .failedPrecondition, "The client has already been terminated.")
   static let forked = Status(
@@ -78,7 +86,7 @@ extension Status {
       cause = Unusable()
       return
     case .readOnly:
-      self.init(.failedPrecondition, "The database is open for reading only.")
+      self = .openForReading
     case .needsReopen, .panic, .badReaderSlot:
       self.init(
         .unavailable,

@@ -41,9 +41,10 @@ final class Store: Sendable {
 
   /// Opens the file. Creates it, with access for its owner only, if it does not exist.
   ///
-  /// Throws `failedPrecondition` if a newer Hearth wrote it or it is already open in this process,
-  /// `dataLoss` if it is not a database or damaged, `notFound` if it does not exist and is opened
-  /// read-only, `unavailable` if the system refuses.
+  /// Throws `failedPrecondition` if a newer Hearth wrote it, it is already open in this process, or
+  /// it is empty and opened read-only; `dataLoss` if it is not a database or damaged; `notFound` if
+  /// it does not exist and is opened read-only; `resourceExhausted` if there is no room for a new
+  /// file, which is then removed again; `unavailable` if the system refuses.
   ///
   /// - Parameter namedPath: The path that the user gave, if it is not `path`. Once it leads to
   ///   another file, nothing more is written.
@@ -70,7 +71,7 @@ final class Store: Sendable {
       try configuration.format.prepare(self)
       readableCommit.store(0, ordering: .relaxed)
     } catch {
-      environment.close()
+      environment.closeAndWithdraw()
       throw error
     }
   }
@@ -108,7 +109,7 @@ final class Store: Sendable {
     do {
       return try Environment.remove(at: path)
     } catch {
-      throw Status(.unavailable, "Cannot remove \(path). \(error.message)", cause: error)
+      throw Status(.unavailable, "Cannot remove \(path.legible). \(error.message)", cause: error)
     }
   }
 }

@@ -22,6 +22,9 @@ package struct JSONReader {
   package static func read(_ utf8: [UInt8], roundingLongIntegers: Bool = false) throws -> JSON {
     var reader = JSONReader(bytes: utf8)
     reader.roundsLongIntegers = roundingLongIntegers
+    if utf8.starts(with: [0xFF, 0xFE]) || utf8.starts(with: [0xFE, 0xFF]) {
+      throw JSONError("The JSON is UTF-16 text. Save it as UTF-8.")
+    }
     if utf8.starts(with: byteOrderMark) { reader.position = byteOrderMark.count }
     let value = try reader.value()
     reader.skipSpace()
