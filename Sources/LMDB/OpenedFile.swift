@@ -27,6 +27,7 @@ struct OpenedFile {
     var created: OpaquePointer?
     try check(mdb_env_create(&created), path)
     guard let handle = created else { throw LMDBError(ENOMEM, context: "open \(path)") }
+    AssertionReport.install(on: handle)
     do throws(LMDBError) {
       let names = unique(configuration.tables)
       let granules = max(16, configuration.mapSizeBytes / mapGranularity)

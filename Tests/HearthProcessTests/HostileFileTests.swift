@@ -57,6 +57,30 @@ import Testing
     #expect(unknown.isEmpty, "\(unknown)")
   }
 
+  @Test func `before LMDB ends the process, the log has the file and the remedies`() async throws {
+    let world = try await HostileWorld()
+    let known = world.kinds.filter { kind in
+      Self.knownToEndTheProcess.contains { kind.name.hasPrefix($0) }
+    }
+    var reports = 0
+    for kind in known {
+      let path = try world.file(of: kind)
+      let outcome = try world.run("hostile", path, [])
+      guard outcome.isSignal, outcome.output.contains("Assertion '") else { continue }
+      reports += 1
+      let line = outcome.output.split(separator: "\n").first {
+        $0.hasPrefix("Hearth ends this process")
+      }
+      let text = String(line ?? "")
+      let named = path.replacingOccurrences(of: "//", with: "/")
+      #expect(text.contains("hearth check \(named)"), "\(kind.name): \(outcome)")
+      #expect(text.contains("hearth restore BACKUP \(named)"), "\(kind.name): \(outcome)")
+      #expect(text.contains("LMDB says: mdb.c:"), "\(kind.name): \(outcome)")
+    }
+    print("\(known.count) kinds that may end the process, \(reports) by an assertion")
+    #expect(reports > 0)
+  }
+
   @Test func `a whole file passes the validation`() async throws {
     let world = try await HostileWorld()
     let path = try world.file(of: HostileWorld.Kind(name: "whole") { _, _ in })
