@@ -22,8 +22,9 @@ extension Firestore {
   ///
   /// The fifth attempt holds the file's write lock while the block runs, so that all other writes
   /// wait. After one second the lock is released and the attempt fails. If the last attempt fails,
-  /// the transaction ends with `aborted` and nothing is applied; the error's message names
-  /// contention and the number of attempts. See <doc:WritesAndListeners>.
+  /// the transaction ends with `aborted` and nothing is applied; with `failedPrecondition`, as in
+  /// Firebase, if its block only read. The error's message names contention and the number of
+  /// attempts. See <doc:WritesAndListeners>.
   ///
   /// In the block, `read` and `write` of this database throw `failedPrecondition`. As for any
   /// write, `completion` is called after the callbacks of this process's listeners whose results
@@ -68,7 +69,8 @@ extension Firestore {
   /// returns after the callbacks of this process's listeners whose results the transaction changes.
   ///
   /// Throws the error that the block stored in its error pointer; `aborted` after the last attempt,
-  /// with a message that names contention and the number of attempts; any other error of the
+  /// or `failedPrecondition` if the block only read, with a message that names contention and the
+  /// number of attempts; any other error of the
   /// commit; or `CancellationError`: after the task is cancelled, no commit begins and the block
   /// does not run again.
   @discardableResult

@@ -52,13 +52,15 @@ package final class TransactionRunner: Sendable {
       return request
     }
 
-    fileprivate static func failed(_ error: any Error) -> Result {
+    /// The result of a run whose commit has failed.
+    fileprivate func failed(_ error: any Error) -> Result {
       var failed = Result(error: error)
       if let status = error as? Status {
         failed.error = status.nsError
         failed.isFinal = status.mayBeDone
         failed.isContention = status.isContention
       }
+      if case .success(let mutations) = writes { failed.hasOnlyRead = mutations.isEmpty }
       return failed
     }
   }
@@ -71,6 +73,8 @@ package final class TransactionRunner: Sendable {
     fileprivate var isFinal = false
     /// Data that was read had changed.
     fileprivate var isContention = false
+    /// The block has returned, and wrote nothing: what is checked at the commit are its reads.
+    fileprivate var hasOnlyRead = false
 
     fileprivate init(value: Any?) { self.value = value }
 
@@ -79,6 +83,14 @@ package final class TransactionRunner: Sendable {
     /// The result after the last attempt.
     fileprivate func givenUp(after attempts: Int) -> Result {
       guard isContention, let error else { return self }
+      if hasOnlyRead {
+        return Result(
+          error: Status(
+            .failedPrecondition,
+            "The transaction wrote nothing and was given up because of contention: in each of \(attempts) "
+              + "attempts others had changed what it read before it ended. For reads alone use read, which "
+              + "sees one state of the database and never fails for this reason.", cause: error))
+      }
       let status = Status(
         .aborted,
         "The transaction was given up because of contention: in each of \(attempts) attempts others had changed "
@@ -184,7 +196,7 @@ package final class TransactionRunner: Sendable {
         _ = try await backend.commit(run.request(id))
         return (run.result, nil)
       } catch {
-        return (Run.failed(error), id)
+        return (run.failed(error), id)
       }
     } catch {
       return (Result(error: error), nil)
@@ -200,7 +212,7 @@ package final class TransactionRunner: Sendable {
     await onBlockThread(start.callSite) { [backend] in
       // Begins on the block's thread: the writer never waits for a thread to start.
       var id: TransactionID?
-      var hasRun = false
+      var finished: Run?
       do throws(Status) {
         let begun = try backend.waitingInBlock { backend.beginTransaction(start, .blocked, $0) }
         id = begun
@@ -212,7 +224,7 @@ package final class TransactionRunner: Sendable {
         var isCommitted = false
         defer { if !isCommitted { backend.release(begun) } }
         let run = block(Reader(backend, begun))
-        hasRun = true
+        finished = run
         if run.result.error != nil { return (run.result, begun) }
         if start.isCancelled { return (Result(error: CancellationError()), begun) }
         let request = try run.request(begun)
@@ -222,7 +234,7 @@ package final class TransactionRunner: Sendable {
         _ = try backend.waitingInBlock { backend.commit(request, .lent, $0) }
         return (run.result, nil)
       } catch {
-        return (hasRun ? Run.failed(error) : Result(error: error), id)
+        return (finished?.failed(error) ?? Result(error: error), id)
       }
     }
   }

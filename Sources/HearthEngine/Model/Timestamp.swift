@@ -13,21 +13,31 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
   public let seconds: Int64
   /// The fraction of the second, 0..<1,000,000,000, also before 1970.
   public let nanoseconds: Int32
+  /// The moment that is stored, if the date of `init(date:)` is the nearest one to a whole microsecond.
+  /// Not a part of the value: two timestamps with the same nanoseconds are equal.
+  private let microsecondOfDate: Instant?
 
   /// The moment `nanoseconds` after `seconds` since 1970-01-01T00:00:00Z. Both are checked when the
   /// timestamp is written.
-  public init(seconds: Int64, nanoseconds: Int32) {
-    self.seconds = seconds
-    self.nanoseconds = nanoseconds
+  public convenience init(seconds: Int64, nanoseconds: Int32) {
+    self.init(seconds, nanoseconds, microsecondOfDate: nil)
   }
 
-  /// The moment of a date, rounded down to a nanosecond. If the date is exactly that of a whole
-  /// microsecond, the timestamp is this microsecond, so that storing it keeps it.
+  private init(_ seconds: Int64, _ nanoseconds: Int32, microsecondOfDate: Instant?) {
+    self.seconds = seconds
+    self.nanoseconds = nanoseconds
+    self.microsecondOfDate = microsecondOfDate
+  }
+
+  /// The moment of a date, rounded down to a nanosecond, as in Firebase's SDK. A `Date` is a
+  /// floating-point number, so that 0.123 s of the present becomes 122,999,906 ns.
+  ///
+  ///     let time = Timestamp(date: Date(timeIntervalSince1970: 1_570_484_031.123))
+  ///     print(time.nanoseconds)  // 122999906
+  ///
+  /// Written, it is the same moment as the date: of a date that is the nearest one to a whole
+  /// microsecond, this microsecond (123,000 µs here), so that the date comes back as it was.
   public convenience init(date: Date) {
-    if let instant = Instant(date), instant.date == date {
-      self.init(instant)
-      return
-    }
     let interval = date.timeIntervalSince1970
     var seconds = interval.rounded(.down)
     // A tiny negative interval has a fraction that rounds to a whole second.
@@ -40,7 +50,9 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
       self.init(seconds: interval > 0 ? .max : .min, nanoseconds: 0)
       return
     }
-    self.init(seconds: whole, nanoseconds: Int32(nanoseconds))
+    let instant = Instant(date)
+    self.init(
+      whole, Int32(nanoseconds), microsecondOfDate: instant?.date == date ? instant : nil)
   }
 
   /// The current time.
@@ -97,13 +109,20 @@ extension Timestamp {
       return .invalidArgument("Timestamp nanoseconds out of range: \(nanoseconds)")
     }
     if Instant(seconds: seconds, nanoseconds: nanoseconds) == nil {
-      return .invalidArgument("Timestamp seconds out of range: \(seconds)")
+      let remedy = seconds == Self.distantPast ? Self.distantPastRemedy : ""
+      return .invalidArgument("Timestamp seconds out of range: \(seconds)\(remedy)")
     }
     return nil
   }
 
+  private static let distantPast = Int64(Date.distantPast.timeIntervalSince1970)
+  private static let distantPastRemedy =
+    ". This is Date.distantPast, two days before the year 1, with which stored times begin. Leave the "
+    + "field or the condition out, or use Timestamp(seconds: -62_135_596_800, nanoseconds: 0)."
+
   /// The moment as it is stored: microseconds, rounded down.
   func instant() throws(Status) -> Instant {
+    if let microsecondOfDate { return microsecondOfDate }
     guard let instant = Instant(seconds: seconds, nanoseconds: nanoseconds) else {
       throw validationError ?? .invalidArgument("Invalid timestamp")
     }
@@ -116,7 +135,7 @@ extension Instant {
   /// negative, otherwise `latest`.
   package init(_ timestamp: Timestamp) {
     self =
-      Instant(seconds: timestamp.seconds, nanoseconds: timestamp.nanoseconds)
+      (try? timestamp.instant())
       ?? (timestamp.seconds < 0 ? .earliest : .latest)
   }
 }

@@ -201,6 +201,54 @@ import Testing
     #expect(try await document.getDocument()["n"] as? Int == 0)
   }
 
+  @Test func `a block that only reads what others change ends with failedPrecondition`()
+    async throws
+  {
+    // Five attempts by default.
+    for maxAttempts in [nil, 1, 2, 7] {
+      let document = db.document("a/read")
+      let (count, error) = await attempts(maxAttempts: maxAttempts) { attempt, transaction in
+        _ = try transaction.getDocument(document)
+        try self.write(["n": attempt, "of": maxAttempts ?? 0], document)
+      }
+      #expect(count == maxAttempts ?? 5 && error == .failedPrecondition)
+    }
+  }
+
+  @Test func `a query whose result others change ends like a document that they change`()
+    async throws
+  {
+    let collection = db.collection("only-read")
+    let (count, error) = await attempts(maxAttempts: 3) { attempt, transaction in
+      _ = try transaction.getDocuments(collection)
+      try self.write(["n": attempt], collection.document("\(attempt)"))
+    }
+    #expect(count == 3 && error == .failedPrecondition)
+  }
+
+  @Test func `the error of a block that only reads names the way without conflicts`() async throws {
+    let document = db.document("a/told")
+    let runs = Guarded(0)
+    let options = TransactionOptions()
+    options.maxAttempts = 2
+    let error: NSError? = await withCheckedContinuation { continuation in
+      db.runTransaction(
+        with: options,
+        block: { transaction, _ in
+          _ = try? transaction.getDocument(document)
+          let run = runs.withLock { runs in
+            runs += 1
+            return runs
+          }
+          try? self.write(["n": run], document)
+          return nil
+        }, completion: { _, error in continuation.resume(returning: error as NSError?) })
+    }
+    let sentence = error?.localizedDescription ?? ""
+    #expect(sentence.contains("contention") && sentence.contains("2 attempts"), "\(sentence)")
+    #expect(sentence.contains("use read"), "\(sentence)")
+  }
+
   @Test func `it is tried as often as its options say`() async throws {
     for maxAttempts in [1, 2, 7] {
       let document = db.document("a/never")

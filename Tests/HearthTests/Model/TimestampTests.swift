@@ -22,6 +22,51 @@ struct TimestampTests {
     #expect(timestamp.validationError == nil)
   }
 
+  @Test(arguments: [
+    (1_570_484_031.123, Int64(1_570_484_031), Int32(122_999_906)),
+    // As Firebase's SDK tests it: the nanoseconds of the double, before 1970 too.
+    (1.4, 1, 399_999_976), (-0.3, -1, 700_000_047),
+  ])
+  func `a date's nanoseconds are those of its double, and it is stored as the date is`(
+    interval: Double, seconds: Int64, nanoseconds: Int32
+  ) throws {
+    let date = Date(timeIntervalSince1970: interval)
+    let timestamp = Timestamp(date: date)
+    #expect(timestamp.seconds == seconds && timestamp.nanoseconds == nanoseconds, "\(timestamp)")
+    #expect(try timestamp.instant() == Instant(date))
+    #expect(Instant(timestamp) == Instant(date))
+    #expect(timestamp.dateValue() == date)
+    // The value has no more than its seconds and nanoseconds.
+    let same = Timestamp(seconds: seconds, nanoseconds: nanoseconds)
+    #expect(timestamp == same && timestamp.hash == same.hash)
+    #expect(try same.instant() == Instant(seconds: seconds, nanoseconds: nanoseconds / 1000 * 1000))
+  }
+
+  @Test func `every date comes back from a timestamp, and from a stored one to the microsecond`()
+    throws
+  {
+    var random = SeededGenerator(seed: 7)
+    for _ in 0..<10_000 {
+      let interval = Double.random(in: -5e9...5e9, using: &random)
+      let date = Date(timeIntervalSince1970: interval)
+      let timestamp = Timestamp(date: date)
+      #expect(abs(timestamp.dateValue().timeIntervalSince(date)) < 1e-6)
+      let whole = try #require(Instant(date)).date
+      #expect(Timestamp(date: whole).dateValue() == whole)
+      #expect(try Timestamp(date: whole).instant() == Instant(whole))
+    }
+  }
+
+  @Test func `Date.distantPast is refused with what to do instead`() {
+    let sentence = refusal { try Timestamp(date: .distantPast).instant() } ?? ""
+    #expect(
+      sentence.hasPrefix("Timestamp seconds out of range: -62135769600. This is Date.distantPast"))
+    #expect(sentence.contains("Timestamp(seconds: -62_135_596_800, nanoseconds: 0)"))
+    #expect(throws: Never.self) {
+      try Timestamp(seconds: -62_135_596_800, nanoseconds: 0).instant()
+    }
+  }
+
   @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300, -1e300, 253_402_300_800])
   func `a date outside of the years 1 to 9999 is remembered as a fault`(interval: Double) {
     let timestamp = Timestamp(date: Date(timeIntervalSince1970: interval))
