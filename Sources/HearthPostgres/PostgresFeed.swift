@@ -12,11 +12,13 @@
     }
 
     private let url: String
+    private let isReadOnly: Bool
     private let logger: Logger
     private let shared = Guarded(Shared())
 
-    init(_ url: String, _ logger: Logger) {
+    init(_ url: String, isReadOnly: Bool, _ logger: Logger) {
       self.url = url
+      self.isReadOnly = isReadOnly
       self.logger = logger
     }
 
@@ -56,7 +58,7 @@
     }
 
     private func listen(_ number: Int) throws(PostgresFailure) {
-      let connection = try PostgresConnection.forReading(url)
+      let connection = try PostgresConnection.forReading(url, isReadOnly: isReadOnly)
       _ = try connection.run([
         PostgresStatement("SET default_transaction_isolation = 'read committed'")
       ])

@@ -30,12 +30,14 @@
 
     package let name: String
     package let retention: ChangeLogRetention
+    package let isReadOnly: Bool
     private let url: String
     private let logger: Logger
     private let shared = Guarded(Shared())
     private let work = DispatchSemaphore(value: 0)
     private let threads = DispatchGroup()
-    private let writing: PostgresWriting
+    /// Nil if the store is only read.
+    private let writing: PostgresWriting?
     private let turn = DispatchSemaphore(value: 1)
     private let feed: PostgresFeed
 
@@ -47,22 +49,30 @@
 
     /// Connects, and makes the tables if there are none. Blocks.
     ///
-    /// - Parameter url: As libpq takes it: `postgresql://user@host:5432/database?sslmode=require`.
+    /// - Parameters:
+    ///   - url: As libpq takes it: `postgresql://user@host:5432/database?sslmode=require`.
+    ///   - isReadOnly: Makes and upgrades nothing: a role with `SELECT` alone suffices.
     package init(
-      _ url: String, retention: ChangeLogRetention, logger: Logger
+      _ url: String, retention: ChangeLogRetention, isReadOnly: Bool = false, logger: Logger
     ) throws(Status) {
+      self.isReadOnly = isReadOnly
       self.url = url
       self.retention = retention
       self.logger = logger
       name = Self.withoutCredentials(url)
       do throws(PostgresFailure) {
-        let connection = try PostgresConnection.forWriting(url)
-        try connection.prepareTables()
-        writing = PostgresWriting(url, connection, try connection.channel())
+        if isReadOnly {
+          try PostgresConnection.forReading(url, isReadOnly: true).checkTables()
+          writing = nil
+        } else {
+          let connection = try PostgresConnection.forWriting(url)
+          try connection.prepareTables()
+          writing = PostgresWriting(url, connection, try connection.channel())
+        }
       } catch {
         throw error.status
       }
-      feed = PostgresFeed(url, logger)
+      feed = PostgresFeed(url, isReadOnly: isReadOnly, logger)
     }
 
     private static func withoutCredentials(_ url: String) -> String {
@@ -130,7 +140,7 @@
           if let connection {
             current = connection
           } else {
-            current = try PostgresConnection.forReading(url)
+            current = try PostgresConnection.forReading(url, isReadOnly: isReadOnly)
             connection = current
           }
           try current.run(open.map { queries[$0].statements }) { position, result in
@@ -208,6 +218,7 @@
       turn.wait()
       defer { turn.signal() }
       if shared.withLock(\.isClosed) { throw .terminated }
+      guard let writing else { throw .openForReading }
       defer { writing.end() }
       return try body(writing)
     }
@@ -224,7 +235,8 @@
         }
       }
       let connection: PostgresConnection
-      do throws(PostgresFailure) { connection = try .forReading(url) } catch { throw error.status }
+      do throws(PostgresFailure) { connection = try .forReading(url, isReadOnly: isReadOnly) } catch
+      { throw error.status }
       // A process that hangs does not stop the others.
       _ = try run(
         [PostgresStatement("SET idle_in_transaction_session_timeout = '60s'")], connection)
@@ -261,7 +273,7 @@
       for _ in 0..<count { work.signal() }
       threads.wait()
       turn.wait()
-      writing.close()
+      writing?.close()
       turn.signal()
     }
   }
@@ -269,9 +281,13 @@
   extension PostgresConnection {
     private static let common = [
       ("application_name", "hearth"), ("connect_timeout", "5"), ("tcp_user_timeout", "10000"),
-      // Of several hosts, the one that writes: a replica may lag behind.
-      ("target_session_attrs", "read-write"),
     ]
+
+    /// Of several hosts, the one that writes: a replica may lag behind. A role that only reads may have
+    /// transactions that only read by default, and then finds no host that is `read-write`.
+    private static func host(isReadOnly: Bool) -> (String, String) {
+      ("target_session_attrs", isReadOnly ? "primary" : "read-write")
+    }
 
     /// The first schema of the URL's search path, alone: a database in a later one is another database.
     private static let ownSchema = PostgresStatement(
@@ -281,9 +297,10 @@
       """)
 
     private static func open(
-      _ url: String, _ settings: [PostgresStatement]
+      _ url: String, isReadOnly: Bool = false, _ settings: [PostgresStatement]
     ) throws(PostgresFailure) -> PostgresConnection {
-      let connection = try PostgresConnection(url, defaults: common)
+      let connection = try PostgresConnection(
+        url, defaults: common + [host(isReadOnly: isReadOnly)])
       guard try connection.run([ownSchema] + settings).first?.count == 1 else {
         throw PostgresFailure(
           state: "3F000",
@@ -294,9 +311,13 @@
     }
 
     /// Each group of statements is one transaction on one state.
-    static func forReading(_ url: String) throws(PostgresFailure) -> PostgresConnection {
+    ///
+    /// - Parameter isReadOnly: Nothing of this process writes.
+    static func forReading(
+      _ url: String, isReadOnly: Bool = false
+    ) throws(PostgresFailure) -> PostgresConnection {
       try open(
-        url,
+        url, isReadOnly: isReadOnly,
         [
           PostgresStatement("SET default_transaction_isolation = 'repeatable read'"),
           PostgresStatement("SET default_transaction_read_only = on"),
@@ -359,6 +380,31 @@
       }
       for statement in PostgresSchema.originCheck { _ = try run([PostgresStatement(statement)]) }
       _ = try run([PostgresStatement("COMMIT")])
+    }
+
+    /// Throws unless the tables are there, in the format of this version.
+    fileprivate func checkTables() throws(PostgresFailure) {
+      let rows = try run([
+        PostgresStatement(
+          "SELECT to_regclass(quote_ident(current_schema()) || '.hearth_store') IS NOT NULL")
+      ])
+      guard rows.first?.isTrue(0, 0) == true else {
+        throw PostgresFailure(
+          state: "3F000",
+          message:
+            "The schema has no tables of Hearth. Open the database once for writing, which makes "
+            + "them.")
+      }
+      let format =
+        try run([PostgresStatement("SELECT format FROM hearth_store")]).first?.integer(0, 0) ?? 0
+      guard format != PostgresSchema.format else { return }
+      throw PostgresFailure(
+        state: "0A000",
+        message: format > PostgresSchema.format
+          ? "The tables have the format \(format), and this version of Hearth reads "
+            + "\(PostgresSchema.format). Use a newer version of Hearth."
+          : "The tables have the format \(format). Open the database once for writing, which brings them "
+            + "to the format \(PostgresSchema.format).")
     }
 
     /// The name of this schema's notifications.

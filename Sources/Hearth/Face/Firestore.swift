@@ -112,8 +112,14 @@ public final class Firestore: NSObject, @unchecked Sendable {
   /// The URL is libpq's: with several hosts, the one that accepts writes is used, also after a
   /// failover. The tables are in the first schema of the search path. Any number of processes may
   /// have the same database open. Of the settings, the change log's retention, the limit on writes
-  /// that wait and `maximumClockLead` have an effect. The page <doc:PostgreSQL> lists the differences
-  /// from a file.
+  /// that wait, `maximumClockLead` and `isReadOnly` have an effect. With `isReadOnly` the user needs
+  /// no right but `SELECT` on the tables, which must be there:
+  ///
+  ///     let settings = FirestoreSettings()
+  ///     settings.isReadOnly = true
+  ///     let db = try Firestore.open("postgresql://reader@db.internal/books", settings: settings)
+  ///
+  /// The page <doc:PostgreSQL> lists the differences from a file.
   ///
   /// Needs the trait `Postgres`. Throws `unimplemented` without it, `invalidArgument` for another
   /// URL, `unavailable` if the server cannot be reached, `permissionDenied` if it refuses the user,
@@ -263,10 +269,9 @@ public final class Firestore: NSObject, @unchecked Sendable {
 
   private func openServer(_ settings: FirestoreSettings, _ logger: Logger) throws -> Database {
     #if Postgres
-      if settings.embedded.isReadOnly {
-        throw Status(.unimplemented, "A database on a server is opened for writing.")
-      }
-      let store = try PostgresStore(path, retention: settings.embedded.changeLog, logger: logger)
+      let store = try PostgresStore(
+        path, retention: settings.embedded.changeLog, isReadOnly: settings.embedded.isReadOnly,
+        logger: logger)
       let backend = try RemoteBackend(store, settings.embedded, logger: logger)
       return Database(backend, named: store.name, logger: logger)
     #else

@@ -209,13 +209,10 @@
     private static func openServer(
       _ url: String, _ settings: EmbeddedBackend.Settings, _ logger: Logger
     ) throws -> (any Backend, name: String) {
-      guard !settings.isReadOnly else {
-        throw Status.invalidArgument(
-          "Refusing writes is possible for files only. Give the server's user no right to write.")
-      }
       #if Postgres
         let retention = settings.retention ?? FirestoreServer.defaultRetention
-        let store = try PostgresStore(url, retention: retention, logger: logger)
+        let store = try PostgresStore(
+          url, retention: retention, isReadOnly: settings.isReadOnly, logger: logger)
         return (try RemoteBackend(store, settings, logger: logger), store.name)
       #else
         throw Status(

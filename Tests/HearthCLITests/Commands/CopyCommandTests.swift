@@ -227,8 +227,19 @@
           try hearth.shell("curl -s '\(documents)/books/emma'").output.contains("\"2\""))
         server.process.terminate()
         #expect(server.finish().status == 0)
-        let refused = try hearth("serve", url, "--port", "0", "--read-only")
-        #expect(refused.status == 1 && refused.error.contains("for files only"))
+        let reading = try hearth.start(["serve", url, "--port", "0", "--read-only"])
+        #expect(try await reading.reaches(lines: 1), "\(reading.error)")
+        let readPort = try #require(
+          reading.output.split(separator: ":").last.flatMap {
+            Int($0.trimmingCharacters(in: .whitespacesAndNewlines))
+          })
+        let read = documents.replacingOccurrences(of: ":\(port)/", with: ":\(readPort)/")
+        #expect(try hearth.shell("curl -s '\(read)/books/emma'").output.contains("\"2\""))
+        let refused = try hearth.shell("curl -s -X DELETE '\(read)/books/emma'")
+        #expect(refused.output.contains("error"), "\(refused)")
+        #expect(try hearth.shell("curl -s '\(read)/books/emma'").output.contains("\"2\""))
+        reading.process.terminate()
+        #expect(reading.finish().status == 0)
       }
     #endif
   }

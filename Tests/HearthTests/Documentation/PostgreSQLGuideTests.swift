@@ -7,6 +7,12 @@ import Testing
     try Firestore.open("postgresql://books@db.internal:5432/books?sslmode=verify-full")
   }
 
+  func openToRead(_ url: String) throws -> Firestore {
+    let settings = FirestoreSettings()
+    settings.isReadOnly = true
+    return try Firestore.open(url, settings: settings)
+  }
+
   func move(_ old: Firestore, to new: Firestore) async throws {
     let copy = try await DatabaseCopy.begin(from: old, to: new)
     try await copy.copyDocuments { print("\($0.done) of \($0.total) documents") }

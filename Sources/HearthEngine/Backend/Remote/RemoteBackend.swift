@@ -50,7 +50,9 @@ package final class RemoteBackend: Sendable {
     sweeper = RemoteSweeper(logger: logger)
     clockWatch = ClockWatch(of: store.name, now: now, logger: logger)
     writer.continueBuilding()
-    if let interval = settings.ttlSweepInterval { sweeper.start(self, every: interval) }
+    if let interval = settings.ttlSweepInterval, !store.isReadOnly {
+      sweeper.start(self, every: interval)
+    }
     clockWatch.look(at: record.latestTime)
     clockWatch.start { [weak store] in try? store?.readBlocking(RemoteRead()).record.latestTime }
   }
@@ -133,8 +135,8 @@ package final class RemoteBackend: Sendable {
     guard time <= max(now(), answer.record.latestTime) else {
       throw .invalidArgument("The read time cannot be in the future.")
     }
-    if time > answer.record.latestTime {
-      // A commit under way may get an earlier time: waits for it.
+    if time > answer.record.latestTime, !store.isReadOnly {
+      // A commit under way may get an earlier time: waits for it. A store that is only read cannot.
       answer = try writer.settle(time, request)
     }
     guard time.microseconds >= answer.record.trimmedTime else {

@@ -14,6 +14,9 @@ package protocol RemoteStore: AnyObject, Sendable {
   /// The changes that are kept.
   var retention: ChangeLogRetention { get }
 
+  /// Whether nothing is ever written: `write` then throws `openForReading`.
+  var isReadOnly: Bool { get }
+
   /// Completes on a thread of the store, which must not be blocked.
   func read(_ request: RemoteRead, _ done: @escaping Completion<RemoteAnswer>)
 

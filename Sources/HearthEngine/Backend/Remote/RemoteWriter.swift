@@ -45,6 +45,11 @@ final class RemoteWriter: Sendable {
       @Sendable (inout RemoteIndexEdit) throws(Status) -> Void, deadline: ContinuousClock.Instant,
       Completion<Void>)
     case mark(@Sendable () -> Void)
+
+    /// Whether it needs the lock.
+    var writes: Bool {
+      if case .mark = self { false } else { true }
+    }
   }
 
   private struct Shared {
@@ -145,6 +150,7 @@ final class RemoteWriter: Sendable {
   ) throws(Status) {
     let mustStart = try shared.withLock { shared throws(Status) in
       if shared.isClosed { throw Status.terminated }
+      if store.isReadOnly, item.writes { throw Status.openForReading }
       try check(&shared)
       shared.items.append(item)
       defer { shared.isRunning = true }
@@ -578,6 +584,8 @@ final class RemoteWriter: Sendable {
   ///
   /// - Parameter delay: In seconds: another process may be about to do it.
   func continueBuilding(after delay: Double = 0) {
+    // Another process builds.
+    if store.isReadOnly { return }
     let mustStart = building.withLock { building in
       building.isWanted = true
       defer { building.isRunning = true }
