@@ -29,14 +29,7 @@
       OwnCoding.report(in: members, of: declaration.name.plainName, &problems)
       members.reportConditions(&problems)
       if isRaw { return }
-      for member in members {
-        guard let name = member.decl.asProtocol((any NamedDeclSyntax).self)?.name,
-          ["Field", "Fields", "Decoder"].contains(name.plainName)
-        else { continue }
-        problems.report(
-          "nestedName", at: name,
-          "@Document writes code that uses the name '\(name.plainName)' for something else.")
-      }
+      TakenNames.report(in: members, &problems)
       let names = CodingNames("CodingKeys", in: members, &problems)
       var properties: [StoredProperty] = []
       for member in members {
@@ -210,6 +203,46 @@
         return type.map(types.contains) ?? true
       }
       return false
+    }
+  }
+
+  /// Members with the names of those that the macro writes: the compiler would report them in code that
+  /// nobody sees.
+  enum TakenNames {
+    /// The types that the written code names, and the one that it declares.
+    private static let types: Set<String> = ["Field", "Fields"]
+    /// The static properties that it declares.
+    private static let properties: Set<String> = ["fields", "documentFields"]
+
+    static func report(in members: MemberBlockItemListSyntax, _ problems: inout Problems) {
+      func report(_ name: TokenSyntax) {
+        problems.report(
+          "nestedName", at: name,
+          "@Document writes code that uses the name '\(name.plainName)' for something else.")
+      }
+      for member in members {
+        if let variable = member.decl.as(VariableDeclSyntax.self) {
+          for binding in variable.bindings {
+            guard let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier,
+              types.contains(name.plainName)
+                || variable.modifiers.has(.static) && properties.contains(name.plainName)
+            else { continue }
+            report(name)
+          }
+        } else if let function = member.decl.as(FunctionDeclSyntax.self) {
+          let hasParameters = !function.signature.parameterClause.parameters.isEmpty
+          let name = function.name.plainName
+          if types.contains(name)
+            || function.modifiers.has(.static) && !hasParameters && properties.contains(name)
+          {
+            report(function.name)
+          }
+        } else if let name = member.decl.asProtocol((any NamedDeclSyntax).self)?.name,
+          types.contains(name.plainName) || name.plainName == "Decoder"
+        {
+          report(name)
+        }
+      }
     }
   }
 

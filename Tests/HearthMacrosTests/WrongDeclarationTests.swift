@@ -50,6 +50,24 @@
       Wrong(
         "@Document struct A: Codable { var x = 1; enum Decoder {} }", at: "Decoder",
         "uses the name 'Decoder'"),
+      Wrong(
+        "@Document struct A: Codable { var Fields: Int }", at: "Fields", "uses the name 'Fields'"),
+      Wrong(
+        "@Document struct A: Codable { var x = 1; var Field: Int { 1 } }", at: "Field",
+        "uses the name 'Field'"),
+      Wrong(
+        "@Document struct A: Codable { var x = 1; func Fields() {} }", at: "Fields",
+        "uses the name 'Fields'"),
+      Wrong(
+        "@Document struct A: Codable { var x = 1; static func fields() -> Int { 1 } }",
+        at: "fields",
+        "uses the name 'fields'"),
+      Wrong(
+        "@Document struct A: Codable { var x = 1; static var fields: [Int] { [] } }", at: "fields",
+        "uses the name 'fields'"),
+      Wrong(
+        "@Document struct A: Codable { var x = 1; static let documentFields = 1 }",
+        at: "documentFields", "uses the name 'documentFields'"),
       // Coding of its own
       Wrong(
         "@Document struct A: Codable { var x: Int; init(from decoder: any Decoder) throws { x = 1 } }",
