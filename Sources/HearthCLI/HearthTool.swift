@@ -41,6 +41,8 @@
         from a database or a file has escapes for such characters. Nothing is bold or faint if the environment \
         has a NO_COLOR that is not empty; with TERM=dumb there is no progress bar either.
         """,
+      version:
+        "hearth \(Release.version), before its first release; file format \(Release.fileFormat)",
       subcommands: [
         DemoCommand.self, GetCommand.self, SetCommand.self, ListCommand.self, QueryCommand.self,
         ExplainCommand.self, WatchCommand.self, StatCommand.self, SchemaCommand.self,
@@ -55,10 +57,15 @@
     static func main() async {
       Terminal.secureStreams()
       Interruption.begin()
+      var command: any ParsableCommand
       do {
         try checkArguments()
-        var command = try HearthTool.parseAsRoot(
+        command = try HearthTool.parseAsRoot(
           CommandAliases.rewrite(Array(CommandLine.arguments.dropFirst())))
+      } catch {
+        end(error)
+      }
+      do {
         TerminalLog.begin(for: command)
         if var command = command as? any AsyncParsableCommand {
           try await command.run()
@@ -68,13 +75,15 @@
       } catch {
         // A command that succeeds despite the signal ends normally. A failed one ends with the
         // signal's status.
-        end(Interruption.status.map { ExitCode($0) } ?? sentence(of: error))
+        end(
+          Interruption.status.map { ExitCode($0) }
+            ?? CommandError.readable(error, of: type(of: command)))
       }
     }
 
     /// Ends the process as `HearthTool.exit(withError:)` does. Errors name what strangers have named.
     private static func end(_ error: any Error) -> Never {
-      let code = HearthTool.exitCode(for: error)
+      let code = error is UsageError ? .validationFailure : HearthTool.exitCode(for: error)
       let message = HearthTool.fullMessage(for: error)
       if !message.isEmpty {
         let text: TerminalText = "\(lines: message)"
@@ -92,12 +101,6 @@
         Terminal.printAside("Error: Argument \(index) is not UTF-8: \(String(cString: argument))")
         throw ExitCode(EX_USAGE)
       }
-    }
-
-    /// The database throws an `NSError`; its description is one sentence.
-    private static func sentence(of error: any Error) -> any Error {
-      let report = error as NSError
-      return report.domain == FirestoreErrorDomain ? Failure(report.localizedDescription) : error
     }
   }
 

@@ -45,6 +45,8 @@
     private let transport: HTTP2ServerTransport.Posix
     private let server: GRPCServer<HTTP2ServerTransport.Posix>
     private let keys: ServiceKeys
+    /// Where it is to listen, for errors.
+    private let requestedAddress: String
     /// How long calls may run after `shutDown`.
     private let grace: Duration
     private let logger: Logger
@@ -109,6 +111,7 @@
       self.catalog = catalog
       self.grace = grace
       self.logger = logger
+      requestedAddress = "\(options.host):\(options.port)"
       description = options.description(of: catalog)
       if let tls = options.tls { KeyFile.warn(ofOthersWhoMayRead: tls.keyPath, logger) }
       isReadOnly = options.isReadOnly
@@ -191,8 +194,9 @@
     }
 
     /// Serves until `shutDown` is called or the task is cancelled. Then closes the databases: every
-    /// acknowledged write is durable. Throws an error of the transport, for example if the address is in
-    /// use. A server runs once.
+    /// acknowledged write is durable. Throws `unavailable` if it cannot listen at the address, for
+    /// example because another program does, and `invalidArgument` for a host that is not an IP address
+    /// of this machine. A server runs once.
     public func run() async throws {
       defer { catalog.close() }
       // Not cancelled with the caller: calls that run may end.
@@ -226,10 +230,14 @@
           running.serving = nil
         }
       }
-      try await withTaskCancellationHandler {
-        try await serving.value
-      } onCancel: {
-        shutDown()
+      do {
+        try await withTaskCancellationHandler {
+          try await serving.value
+        } onCancel: {
+          shutDown()
+        }
+      } catch {
+        throw ListeningFailure.status(for: error, at: requestedAddress)?.nsError ?? error
       }
     }
 

@@ -1,6 +1,7 @@
 #if Tools && Server
   import ArgumentParser
   import Foundation
+  import Hearth
   import HearthServer
   import Logging
 
@@ -15,29 +16,21 @@
     func read() throws -> (keys: [String], accounts: [FirestoreServer.ServiceAccount]) {
       var keys: [String] = []
       if let tokenFile {
-        keys = try Self.content(of: tokenFile)
+        keys = try TextFile.read(tokenFile)
           .split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
           .filter { !$0.isEmpty && !$0.hasPrefix("#") }
-        guard !keys.isEmpty else { throw Failure("\(tokenFile) has no service key.") }
+        guard !keys.isEmpty else { throw Failure("\(tokenFile.legible) has no service key.") }
       }
       let accounts = try serviceAccounts.map { path in
         do {
-          return try FirestoreServer.ServiceAccount(json: try Self.content(of: path))
+          return try FirestoreServer.ServiceAccount(json: try TextFile.read(path))
         } catch let failure as Failure {
           throw failure
         } catch {
-          throw Failure("\(path): \(error.localizedDescription)")
+          throw Failure("\(path.legible): \(error.localizedDescription)")
         }
       }
       return (keys, accounts)
-    }
-
-    private static func content(of path: String) throws -> String {
-      do {
-        return try String(contentsOfFile: path, encoding: .utf8)
-      } catch {
-        throw Failure("\(path) cannot be read: \(error.localizedDescription)")
-      }
     }
 
     /// Gives a server the keys and accounts of the files as they are now. If one cannot be used, the
@@ -59,7 +52,7 @@
     func warnOfOthers(_ logger: Logger) {
       if let tokenFile { KeyFile.warn(ofOthersWhoMayRead: tokenFile, logger) }
       for path in serviceAccounts
-      where (try? Self.content(of: path))?.contains("\"private_key\"") == true {
+      where (try? TextFile.read(path))?.contains("\"private_key\"") == true {
         KeyFile.warn(ofOthersWhoMayRead: path, logger)
       }
     }

@@ -50,10 +50,14 @@
 
     func run() async throws {
       let (from, to) = (DatabaseLocation(source), DatabaseLocation(target))
+      guard !from.isSame(as: to) else {
+        throw Failure(
+          "A database cannot be copied to itself. Name another one for the copy.")
+      }
       let isJSON = output.json
       let run = CopyRun(
         name: from.name, isFollowing: follow, endsCaughtUp: untilCaughtUp, verifiesAll: verifyAll)
-      try await from.open(.reading) { source in
+      try await from.open(.copying) { source in
         try await to.open(.making) { target in
           let verification = try await Interruption.cancelling {
             try await run(DatabaseCopy.begin(from: source, to: target))

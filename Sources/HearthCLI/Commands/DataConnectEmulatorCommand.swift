@@ -43,6 +43,12 @@
 
     private static let exportName = "dataconnect.jsonl"
 
+    func validate() throws {
+      guard (0...65535).contains(port) else {
+        throw ValidationError("A port is a number from 0 to 65535.")
+      }
+    }
+
     func run() async throws {
       let temporary = FileManager.default.temporaryDirectory
         .appending(path: "hearth-emulator-\(UUID().uuidString)").path

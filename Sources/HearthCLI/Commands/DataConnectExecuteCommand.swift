@@ -31,8 +31,18 @@
     var seed: String?
     @Option(help: "The variables as JSON, or @ and the name of a file with them.")
     var variables: String?
-    @Option(help: "The id of the user for whom it runs.") var authUid: String?
-    @Option(help: "The claims of the user as JSON.") var authToken: String?
+    @Option(
+      help: """
+        The id of the user for whom it runs, who has signed in with a custom provider unless --auth-token \
+        names another.
+        """)
+    var authUid: String?
+    @Option(
+      help: """
+        The claims of the user as JSON, such as {"email_verified": true, "firebase": {"sign_in_provider": \
+        "password"}}.
+        """)
+    var authToken: String?
 
     func validate() throws {
       if (operation == nil) == (seed == nil) {
@@ -41,6 +51,7 @@
       if authToken != nil, authUid == nil {
         throw ValidationError("--auth-token is of the user that --auth-uid names.")
       }
+      if authUid?.isEmpty == true { throw ValidationError("--auth-uid is not empty.") }
     }
 
     func run() async throws {
@@ -48,9 +59,9 @@
       let variables = try object(
         self.variables.map { text in
           guard text.hasPrefix("@") else { return text }
-          return try String(contentsOfFile: String(text.dropFirst()), encoding: .utf8)
+          return try TextFile.read(String(text.dropFirst()))
         }, "--variables")
-      let token = try object(authToken, "--auth-token")
+      let token = Self.withProvider(try object(authToken, "--auth-token"))
       let auth = authUid.map { DataConnectAuth(uid: $0, token: token) }
       let json = String(decoding: try JSONEncoder().encode(compiled), as: UTF8.self)
       try await file.open(seed == nil ? .writing : .making) { db in
@@ -87,8 +98,26 @@
       } catch let error as DataConnectOperationError {
         if let response = error.response { try Terminal.print("\(lines: response.rawJsonData)") }
         Terminal.printAside("\(lines: error.message)")
+        explainRefusal(error, of: compiled.operation(named: name))
         throw ExitCode.failure
       }
+    }
+
+    /// `@auth(level: USER)` reads the provider, which every user who has signed in has.
+    private static func withProvider(_ token: DataObject) -> DataObject {
+      guard token["firebase"] == nil else { return token }
+      var token = token
+      token["firebase"] = .object(["sign_in_provider": "custom"])
+      return token
+    }
+
+    /// Says what an operation that refuses the user asks for.
+    private func explainRefusal(
+      _ error: DataConnectOperationError, of operation: DataConnectModel.Operation?
+    ) {
+      guard error.message.contains("permission denied"), let auth = operation?.auth else { return }
+      Terminal.printAside("\(lines: "It needs: \(auth.expression)")")
+      Terminal.printAside("Give the user with --auth-uid, and claims with --auth-token.")
     }
 
     private func object(_ json: String?, _ option: String) throws -> DataObject {
@@ -114,7 +143,7 @@
           let result: CompilerResult
           if let seed {
             let source = SourceFile(
-              path: seed, text: try String(contentsOfFile: seed, encoding: .utf8))
+              path: seed, text: try TextFile.read(seed))
             result = compiler.compile(seed: [source], for: input)
           } else {
             result = compiler.compile(input)

@@ -12,6 +12,9 @@
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+      try Position.mustBeDocument(
+        path,
+        instead: "Delete its documents one by one: hearth list \(file.name) \(path) names them.")
       try await file.open(.writing) { db in
         let document = db.document(path)
         guard try await document.getDocument().exists else {

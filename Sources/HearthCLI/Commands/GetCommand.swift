@@ -11,6 +11,8 @@
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+      try Position.mustBeDocument(
+        path, instead: "List its documents with: hearth list \(file.name) \(path)")
       try await file.open(.reading) { db in
         let snapshot = try await db.document(path).getDocument()
         guard let line = try snapshot.jsonLine, let fields = try snapshot.jsonFields else {

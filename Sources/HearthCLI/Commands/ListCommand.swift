@@ -19,6 +19,14 @@
     }
 
     func run() async throws {
+      if group {
+        guard !collection.contains("/") else {
+          throw ValidationError("--group takes the id of collections, such as reviews, without /.")
+        }
+      } else {
+        try Position.mustBeCollection(
+          collection, instead: "Show it with: hearth get \(file.name) \(collection)")
+      }
       try await file.open(.reading) { db in
         let query = group ? db.collectionGroup(collection) : db.collection(collection)
         let shown = try await (limit.map(query.limit(to:)) ?? query).getDocuments().documents

@@ -94,7 +94,7 @@
     func run() async throws {
       try file.mustBeFile("restore")
       guard FileManager.default.fileExists(atPath: backup) else {
-        throw Failure("There is no backup at \(backup).")
+        throw Failure("There is no backup at \(backup.legible).")
       }
       let report = try await withProgress { [backup, file] in
         try await FirestoreFile(at: file.database).restore(from: backup, progress: $0)
@@ -164,7 +164,8 @@
       if times { return try await repairTimes() }
       try file.mustBeFile("repair")
       guard let target else {
-        throw Failure("Say where the new file goes: hearth repair \(file.database) <target>.")
+        throw ValidationError(
+          "Say where the new file goes: hearth repair \(file.database) <target>.")
       }
       try file.mustExist()
       let report = try await withProgress { [database = file.database, target] in
@@ -283,7 +284,13 @@
       try file.mustBeFile("import")
       let source = source == "-" ? "/dev/stdin" : source
       guard FileManager.default.fileExists(atPath: source) else {
-        throw Failure("There is no file \(source).")
+        throw Failure("There is no file \(source.legible).")
+      }
+      // A pipe would lose what is read of it here.
+      if source != "/dev/stdin", DatabaseFile.isDatabase(at: source) {
+        throw ValidationError(
+          "\(source) is a database. The lines come first, then the database: "
+            + "hearth import \(file.database) \(source)")
       }
       if keepTimes || !FileManager.default.fileExists(atPath: file.database) {
         let report = try await withProgress {

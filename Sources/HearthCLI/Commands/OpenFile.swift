@@ -11,7 +11,12 @@
     var database: String
     @OptionGroup var map: MapSizeOption
 
-    enum Access { case reading, writing, making }
+    enum Access {
+      case reading
+      /// As `reading`, but as one of a server's writers, whose times are exact.
+      case copying
+      case writing, making
+    }
 
     var location: DatabaseLocation { DatabaseLocation(database) }
 
@@ -68,9 +73,19 @@
       return parts.string ?? "the database"
     }
 
+    /// Whether both are the same URL, or lead to the same place.
+    func isSame(as other: DatabaseLocation) -> Bool {
+      func place(_ location: DatabaseLocation) -> String {
+        location.isServer
+          ? location.text
+          : URL(fileURLWithPath: location.text).standardizedFileURL.resolvingSymlinksInPath().path
+      }
+      return place(self) == place(other)
+    }
+
     func mustExist() throws {
       guard isServer || FileManager.default.fileExists(atPath: text) else {
-        throw Failure("There is no database at \(text).")
+        throw Failure("There is no database at \(text.legible).")
       }
     }
 
@@ -95,7 +110,9 @@
     ) throws -> Firestore {
       if isServer {
         #if Postgres
-          return try Firestore.open(text)
+          let settings = FirestoreSettings()
+          settings.isReadOnly = access == .reading
+          return try Firestore.open(text, settings: settings)
         #else
           throw Failure(
             "hearth was built without PostgreSQL. Build it with the trait Postgres: "
@@ -103,7 +120,7 @@
         #endif
       }
       let settings = FirestoreSettings()
-      settings.isReadOnly = access == .reading
+      settings.isReadOnly = access == .reading || access == .copying
       settings.validatesPagesOnOpen = validatingPages
       return try Firestore.open(at: text, settings: settings)
     }
@@ -144,10 +161,33 @@
     case document(DocumentReference)
     case collection(CollectionReference)
 
+    /// Throws a `Failure` for a path of a collection.
+    ///
+    /// - Parameter instead: The remedy, as a sentence.
+    static func mustBeDocument(_ path: String, instead: String) throws {
+      guard isWhole(path), !segmentCount(of: path).isMultiple(of: 2) else { return }
+      throw Failure("\(path.legible) is a collection. \(instead)")
+    }
+
+    /// Throws a `Failure` for a path of a document.
+    ///
+    /// - Parameter instead: The remedy, as a sentence.
+    static func mustBeCollection(_ path: String, instead: String) throws {
+      guard isWhole(path), segmentCount(of: path).isMultiple(of: 2) else { return }
+      throw Failure("\(path.legible) is a document. \(instead)")
+    }
+
+    /// The database refuses other paths, and says why.
+    private static func isWhole(_ path: String) -> Bool {
+      !path.split(separator: "/").isEmpty && !path.contains("//")
+    }
+
+    private static func segmentCount(of path: String) -> Int { path.split(separator: "/").count }
+
     init(_ path: String, in db: Firestore) {
-      let count = path.split(separator: "/").count
       self =
-        count.isMultiple(of: 2) ? .document(db.document(path)) : .collection(db.collection(path))
+        Self.segmentCount(of: path).isMultiple(of: 2)
+        ? .document(db.document(path)) : .collection(db.collection(path))
     }
   }
 

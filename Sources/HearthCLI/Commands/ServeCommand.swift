@@ -97,6 +97,9 @@
       guard (certificate == nil) == (key == nil) else {
         throw ValidationError("--tls-certificate and --tls-key belong together.")
       }
+      guard (0...65535).contains(port) else {
+        throw ValidationError("A port is a number from 0 to 65535.")
+      }
       guard tlsRefreshSeconds > 0 else {
         throw ValidationError("--tls-refresh-seconds is greater than zero.")
       }
@@ -115,7 +118,7 @@
         options.isEmulator = emulator
         options.isInsecure = insecure
         options.servesMetrics = true
-        options.indexes = try indexFile.map { try String(contentsOfFile: $0, encoding: .utf8) }
+        options.indexes = try indexFile.map(TextFile.read)
         options.requiresIndexes = strict
         if let maxConnections { options.limits.connections = maxConnections }
         if let maxDatabases { options.limits.databases = maxDatabases }
@@ -142,17 +145,17 @@
     /// Calls `body` with the content of a file whenever it has changed, until the task is cancelled.
     /// Looks every second.
     private static func watch(_ path: String, _ body: (String) throws -> Void) async {
-      var known = try? String(contentsOfFile: path, encoding: .utf8)
+      var known = try? TextFile.read(path)
       while true {
         do { try await Task.sleep(for: .seconds(1)) } catch { return }
         // A file that is being replaced is read the next time.
-        guard let content = try? String(contentsOfFile: path, encoding: .utf8), content != known
+        guard let content = try? TextFile.read(path), content != known
         else { continue }
         known = content
         do {
           try body(content)
         } catch {
-          Terminal.writeAside("\(path): \(error.localizedDescription)\n")
+          Terminal.writeAside("\(path.legible): \(error.localizedDescription)\n")
         }
       }
     }

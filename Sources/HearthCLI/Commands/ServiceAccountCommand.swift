@@ -1,6 +1,7 @@
 #if Tools && Server
   import ArgumentParser
   import Foundation
+  import Hearth
   import HearthServer
 
   struct ServiceAccountCommand: ParsableCommand {
@@ -29,14 +30,14 @@
       let serverFile = file[..<end] + ".server.json"
       // Before one of them is written.
       for path in [file, String(serverFile)] where FileManager.default.fileExists(atPath: path) {
-        throw ValidationError("\(path) exists.")
+        throw Failure("\(path.legible) exists. Name another file.")
       }
       for (path, json, mode) in [
         (file, keys.client, 0o600), (String(serverFile), keys.server, 0o644),
       ] {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
         guard descriptor >= 0 else {
-          throw ValidationError("\(path) is not created: \(String(cString: strerror(errno)))")
+          throw Failure("\(path.legible) is not created. \(FileError.sentence(forCode: errno))")
         }
         try FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
           .write(contentsOf: Data(json.utf8))

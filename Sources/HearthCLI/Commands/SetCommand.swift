@@ -20,6 +20,7 @@
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+      try Position.mustBeDocument(path, instead: "Add the id of a document: \(path)/ID.")
       let json = try JSONReader.read(
         fields == "-" ? SetCommand.standardInput() : fields, roundingLongIntegers: output.json)
       try await file.open(.making) { db in

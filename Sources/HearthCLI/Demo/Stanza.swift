@@ -1,5 +1,6 @@
 #if Tools
   import Foundation
+  import Hearth
 
   /// A paragraph of `Name: value` lines; a line that begins with a space continues the previous
   /// one.
@@ -39,9 +40,15 @@
         if let last = cutter.rest() { try await body(last) }
       case .file(let path):
         guard let file = FileHandle(forReadingAtPath: path) else {
-          throw Failure("There is no index file at \(path).")
+          throw Failure(
+            "The index file \(path.legible) cannot be read. \(FileError.sentence(forCode: errno))")
         }
-        try await StanzaSource.read(file, body)
+        do {
+          try await StanzaSource.read(file, body)
+        } catch {
+          guard let sentence = FileError.sentence(for: error) else { throw error }
+          throw Failure("The index file \(path.legible) cannot be read. \(sentence)")
+        }
       case .apt:
         let process = Process()
         let output = Pipe()

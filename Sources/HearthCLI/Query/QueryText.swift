@@ -21,6 +21,9 @@
     private let database: Firestore
 
     static func read(_ text: String, in database: Firestore) throws -> Answer {
+      // A file that was saved with a byte order mark: it is not part of the collection's name.
+      let text =
+        text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
       var reader = QueryText(bytes: Array(text.utf8), database: database)
       return try reader.answer()
     }
@@ -81,6 +84,8 @@
       }
       let path = word(also: "/")
       guard !path.isEmpty else { throw failure("the path of a collection") }
+      try Position.mustBeCollection(
+        path, instead: "A query begins with a collection: hearth get shows a document.")
       return database.collection(path)
     }
 

@@ -49,6 +49,22 @@ enum SwiftNames {
     "try", "typealias", "unsafe", "var", "where", "while", "yield",
   ]
 
+  /// Whether a declaration with this name needs backticks.
+  static func isKeyword(_ name: String) -> Bool { keywords.contains(name) }
+
+  /// Modules of Swift's library, and of the package that generated code depends on, in lower case:
+  /// file systems may not distinguish letters by case.
+  static let takenModules: Set<String> = [
+    "argumentparser", "clmdb", "combine", "cpostgres", "cxxhash", "dataconnectmodel", "dequemodule",
+    "dispatch", "firebasecore", "firebasedataconnect", "firebasefirestore", "firebasesharedswift",
+    "firestoreprotocol", "foundation", "foundationessentials", "foundationnetworking", "glibc",
+    "hearth", "hearthcel", "hearthcli", "hearthdataconnect", "hearthdataconnectplugin",
+    "hearthengine", "hearthmacros", "hearthmacrosplugin", "hearthpostgres", "hearthserver",
+    "hearthservice", "hearthtesting", "lmdb", "logging", "musl", "observation", "parseswift",
+    "swift",
+    "swiftui", "synchronization", "testing", "xctest", "_concurrency",
+  ]
+
   /// Types that generated code uses. A declaration with such a name would hide them.
   static let usedTypes: Set<String> = [
     "Any", "AnyValue", "Array", "Bool", "CacheSettings", "CaseIterable", "Codable",

@@ -47,10 +47,9 @@ public struct ConnectorConfiguration: Hashable, Sendable {
     reader.checkNames(of: root, known: ["authMode", "connectorId", "generate"])
     connectorID = reader.string("connectorId", of: root, isRequired: true) ?? ""
     if !connectorID.isEmpty, let node = root["connectorId"],
-      !Self.isName(connectorID) || !connectorID.contains(where: \.isLetter)
+      let problem = Self.problem(ofConnectorID: connectorID)
     {
-      reader.report(
-        "connectorId has letters, digits, - and _ only, and at least one letter.", at: node)
+      reader.report(problem, at: node)
     }
     guard let generate = root["generate"], !generate.isNull,
       reader.isMapping(generate, "generate")
@@ -68,6 +67,34 @@ public struct ConnectorConfiguration: Hashable, Sendable {
 }
 
 extension ConnectorConfiguration {
+  /// Why the text cannot be a `connectorId`, as a sentence; nil if it can.
+  public static func problem(ofConnectorID id: String) -> String? {
+    isName(id) && id.contains(where: \.isLetter)
+      ? nil : "connectorId has letters, digits, - and _ only, and at least one letter."
+  }
+
+  /// Why the text cannot be the `package` of a `swiftSdk`, as a sentence; nil if it can. A package is
+  /// imported by its name, with `_` for `-`.
+  public static func problem(ofPackage name: String) -> String? {
+    guard isName(name), !name.isEmpty else {
+      return "package has letters, digits, - and _ only. Its folder is given by outputDir."
+    }
+    let module = name.replacingOccurrences(of: "-", with: "_")
+    guard module.first?.isNumber == false, module.contains(where: \.isLetter),
+      !SwiftNames.isKeyword(module)
+    else {
+      return
+        "No program can import a package named \(name): a name begins with a letter or _, and is "
+        + "not a keyword of Swift. Choose another, such as \(SwiftNames.upperCamel(name))Data."
+    }
+    guard !SwiftNames.takenModules.contains(module.lowercased()) else {
+      return
+        "\(name) is the name of a module that the package or its programs import. Choose another, "
+        + "such as \(SwiftNames.upperCamel(name))Data."
+    }
+    return nil
+  }
+
   /// Whether the text has letters of English, digits, `-` and `_` only.
   static func isName(_ text: String) -> Bool {
     text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }
@@ -85,9 +112,9 @@ extension ConnectorConfiguration.SwiftSDK {
       ])
     outputFolder = reader.string("outputDir", of: node) ?? "."
     package = reader.string("package", of: node) ?? ConnectorConfiguration.defaultPackage
-    if !ConnectorConfiguration.isName(package), let value = node["package"] {
-      reader.report(
-        "package has letters, digits, - and _ only. Its folder is given by outputDir.", at: value)
+    if let problem = ConnectorConfiguration.problem(ofPackage: package), let value = node["package"]
+    {
+      reader.report(problem, at: value)
     }
     observablePublisher =
       reader.choice(

@@ -30,6 +30,15 @@ enum FileStaging {
     }
   }
 
+  /// The system's own words for an error, such as `No space left on device`. Foundation describes most of
+  /// these errors by a number.
+  static func reason(_ error: any Error) -> String {
+    let error = error as NSError
+    if let cause = error.userInfo[NSUnderlyingErrorKey] as? any Error { return reason(cause) }
+    return error.domain == NSPOSIXErrorDomain
+      ? String(cString: strerror(Int32(clamping: error.code))) : error.localizedDescription
+  }
+
   /// Folders of processes that ended in the middle.
   private static func removeLeftovers(in folder: String) {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []

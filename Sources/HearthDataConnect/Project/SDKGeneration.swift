@@ -134,7 +134,7 @@
         } catch let error as PackageWriter.ForeignFileError {
           fail(error.description)
         } catch {
-          fail("The package cannot be written: \(error.localizedDescription)")
+          fail("The package cannot be written: \(FileStaging.reason(error)).")
         }
       }
     }

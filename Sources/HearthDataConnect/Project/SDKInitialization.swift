@@ -59,6 +59,9 @@
         let project = try DataConnectProject(folder: folder, workingDirectory: workingDirectory)
         for connector in project.connectors where connector.configuration.swiftSDKs.isEmpty {
           let name = packageName(for: connector, isOnly: project.connectors.count == 1)
+          if let problem = ConnectorConfiguration.problem(ofPackage: name) {
+            throw ProjectError(problem, path: connector.path)
+          }
           let sdks = apps.map { app in
             ConnectorConfiguration.NewSDK(
               outputFolder: Paths.relative(

@@ -257,8 +257,7 @@
       (["delete", "a.hearth", "books/none"], "There is no document books/none in a.hearth."),
       (
         ["get", "a.hearth", "books"],
-        "Invalid document reference. Document references must have an even number of segments, "
-          + "but books has 1"
+        "books is a collection. List its documents with: hearth list a.hearth books"
       ),
       (
         ["set", "a.hearth", "books/dune", #"{"a": }"#],

@@ -48,6 +48,57 @@
       #expect(mended.lines == ["movies: FirebaseDataConnectGenerated/Movies: 1 written"])
     }
 
+    @Test func `a user of --auth-uid has signed in, and a refusal says what is needed`() throws {
+      try begin()
+      let levels = ["PUBLIC", "USER_ANON", "USER", "USER_EMAIL_VERIFIED", "NO_ACCESS"]
+      try write(
+        levels.map { "query Q\($0) @auth(level: \($0)) { movies { title } }\n" }.joined(),
+        to: "dataconnect/connector/levels.gql")
+      _ = try hearth("dataconnect", "execute", "f.hearth", "--file", "dataconnect/seed_data.gql")
+      let run = { (level: String, words: [String]) in
+        try hearth.start(["dataconnect", "execute", "f.hearth", "Q\(level)"] + words).finish()
+      }
+      for level in ["PUBLIC", "USER_ANON", "USER"] {
+        let result = try run(level, ["--auth-uid", "ada"])
+        #expect(result.status == 0 && result.output.contains("Metropolis"), "\(level): \(result)")
+      }
+      let anonymous = #"{"firebase": {"sign_in_provider": "anonymous"}}"#
+      for (level, words, need) in [
+        ("USER", [], "sign_in_provider"),
+        ("USER", ["--auth-uid", "ada", "--auth-token", anonymous], "sign_in_provider"),
+        ("USER_EMAIL_VERIFIED", ["--auth-uid", "ada"], "auth.token.email_verified"),
+      ] {
+        let result = try run(level, words)
+        #expect(result.status == 1 && result.error.contains("permission denied"), "\(result)")
+        #expect(result.error.contains("It needs: ") && result.error.contains(need), "\(result)")
+        #expect(result.error.contains("--auth-token"), "\(result)")
+      }
+      let verified = try run(
+        "USER_EMAIL_VERIFIED", ["--auth-uid", "ada", "--auth-token", #"{"email_verified": true}"#])
+      #expect(verified.status == 0, "\(verified)")
+    }
+
+    @Test func `files that an execution cannot read are named, with its own usage`() throws {
+      try begin()
+      _ = try hearth("set", "a.hearth", "a/b", "{}")
+      for (words, status, part) in [
+        (
+          ["ListMovies", "--variables", "@missing"], Int32(1), "missing cannot be read. There is no"
+        ),
+        (["ListMovies", "--variables", "@dataconnect"], 1, "It is a folder, not a file."),
+        (["--file", "missing"], 1, "missing cannot be read. There is no such file."),
+        (["--file", "dataconnect"], 1, "dataconnect cannot be read. It is a folder"),
+        (["ListMovies", "--variables", "["], 64, "Usage: hearth dataconnect execute"),
+        (["Nope"], 64, "See 'hearth dataconnect execute --help'"),
+        (["ListMovies", "--connector", "nope"], 64, "Usage: hearth dataconnect execute"),
+        (["ListMovies", "--auth-uid", ""], 64, "--auth-uid is not empty."),
+      ] {
+        let result = try hearth.start(["dataconnect", "execute", "a.hearth"] + words).finish()
+        #expect(result.status == status && result.error.contains(part), "\(words): \(result)")
+        for raw in WrongArgumentTests.raw { #expect(!result.error.contains(raw), "\(result)") }
+      }
+    }
+
     @Test func `compiling prints errors with their places, and writes the schema for editors`()
       throws
     {

@@ -1,4 +1,5 @@
 #if Tools
+  import Foundation
   import Testing
 
   @testable import HearthDataConnect
@@ -17,6 +18,54 @@
       let value = ConnectorConfiguration(
         try YAMLNode.parse(text, path: "c.yaml"), reader: &reader)
       return (value, reader.diagnostics.map(\.description))
+    }
+
+    @Test func `a package has a name that programs can import`() throws {
+      for name in [
+        "Movies", "movies", "movies-sdk", "_Movies", "M1", "a_b", "DataConnectGenerated",
+      ] {
+        #expect(ConnectorConfiguration.problem(ofPackage: name) == nil, "\(name)")
+      }
+      for name in ["1x", "-", "_", "-1", "1", "class", "import", "Self", "Any", "self"] {
+        let problem = ConnectorConfiguration.problem(ofPackage: name) ?? ""
+        #expect(problem.hasPrefix("No program can import a package named \(name)"), "\(problem)")
+      }
+      for name in ["Swift", "Foundation", "foundation", "FirebaseDataConnect", "Hearth", "LMDB"] {
+        let problem = ConnectorConfiguration.problem(ofPackage: name) ?? ""
+        #expect(problem.contains("is the name of a module"), "\(name): \(problem)")
+      }
+      for name in ["", "a b", "a/b", "é", "a\n"] {
+        let problem = ConnectorConfiguration.problem(ofPackage: name) ?? ""
+        #expect(problem.hasPrefix("package has letters"), "\(name): \(problem)")
+      }
+      let (_, findings) = try connector(
+        "connectorId: m\ngenerate:\n  swiftSdk:\n    package: class")
+      #expect(findings.count == 1 && findings[0].hasPrefix("c.yaml:4:14: error: No program can"))
+    }
+
+    @Test func `the package's own modules are names that no generated package may have`() throws {
+      let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+      let manifest = try String(contentsOf: root.appending(path: "Package.swift"), encoding: .utf8)
+      let library = manifest.prefix(
+        upTo: try #require(manifest.range(of: ".testTarget(")).lowerBound)
+      let helpers = [
+        "CStorageSpy", "CompilerCheck", "GrowthRoutes", "InstructionCounting", "ProcessorTime",
+        "TestThreads",
+      ]
+      let kinds = [".target", ".executableTarget", ".systemLibrary", ".macro", ".plugin"]
+      let modules = Set(
+        kinds.flatMap { library.components(separatedBy: $0 + "(").dropFirst() }.compactMap { text in
+          let words = text.components(separatedBy: "\"")
+          let isName = words[0].trimmingCharacters(in: .whitespacesAndNewlines) == "name:"
+          return isName && !words[1].contains("-") ? words[1] : nil
+        }
+      ).subtracting(helpers)
+      #expect(modules.count >= 20)
+      for module in modules {
+        #expect(ConnectorConfiguration.problem(ofPackage: module) != nil, "\(module)")
+      }
     }
 
     @Test func `the documentation's connector is read`() throws {
