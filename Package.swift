@@ -289,7 +289,7 @@ let package = Package(
     .testTarget(
       name: "ParseSwiftTests",
       dependencies: [
-        "ParseSwift", "Hearth", "HearthTesting", "ProcessorTime",
+        "CompilerCheck", "ParseSwift", "Hearth", "HearthTesting", "ProcessorTime",
         .target(name: "HearthMacros", condition: .when(traits: ["Macros"])),
       ],
       // The criteria's tests are looked up in the sources.

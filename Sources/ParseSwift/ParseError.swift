@@ -10,7 +10,9 @@ import Logging
 ///     } catch where error.code == .objectNotFound {
 ///       print("There is no such book.")
 ///     }
-public struct ParseError: Error, Equatable, Sendable, LocalizedError, CustomStringConvertible {
+public struct ParseError: Error, Equatable, Sendable, LocalizedError, CustomStringConvertible,
+  CustomDebugStringConvertible
+{
   /// The codes of Parse. Raw values are those of Parse's server.
   public enum Code: Int, Sendable {
     /// No other code fits; see `underlyingError`. The task was cancelled, which is a
@@ -32,8 +34,8 @@ public struct ParseError: Error, Equatable, Sendable, LocalizedError, CustomStri
     case missingObjectId = 104
     /// A key is empty, contains an empty part, or is one that the operation does not take.
     case invalidKeyName = 105
-    /// A pointer is damaged. Never thrown here: one to another class is a `DecodingError`, and
-    /// `incorrectType` for a stored one.
+    /// The JSON of a pointer is damaged, or is that of a pointer to another class. A stored pointer to
+    /// another class is an `incorrectType`.
     case invalidPointer = 106
     /// JSON is damaged. Never thrown here: there is no server that receives JSON.
     case invalidJSON = 107
@@ -77,6 +79,11 @@ public struct ParseError: Error, Equatable, Sendable, LocalizedError, CustomStri
   /// The property of that object, with dots into its value: `tags.2`. Nil if it is not known.
   public internal(set) var key: String?
 
+  /// Creates an error of a program's own.
+  ///
+  ///     throw ParseError(code: .validationFailed, message: "A book has a title.")
+  public init(code: Code, message: String) { self.init(code, message) }
+
   init(_ code: Code, _ message: String, _ underlyingError: (any Error)? = nil) {
     self.code = code
     self.message = message
@@ -92,6 +99,8 @@ public struct ParseError: Error, Equatable, Sendable, LocalizedError, CustomStri
   public var errorDescription: String? { message }
   /// The code as a number, and the message: `ParseError 101: Object not found.`
   public var description: String { "ParseError \(code.rawValue): \(message)" }
+  /// Same as `description`.
+  public var debugDescription: String { description }
 
   /// From any error of Hearth, or of coding.
   init(_ error: any Error) {
@@ -123,14 +132,14 @@ public struct ParseError: Error, Equatable, Sendable, LocalizedError, CustomStri
   /// The error for a document that cannot be read as an object of its class.
   init(_ error: any Error, reading document: DocumentReference) {
     self.init(error)
-    name(document, error)
+    name(document, underlyingError ?? error)
   }
 
   /// The error for a write after which the object could not be read.
   init(_ error: any Error, refusing document: DocumentReference) {
     self.init(error)
     code = .incorrectType
-    name(document, error)
+    name(document, underlyingError ?? error)
     message = "Nothing is written: the object could not be read afterwards. " + message
   }
 

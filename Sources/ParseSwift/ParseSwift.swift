@@ -79,6 +79,9 @@ public enum ParseSwift {
     try $identity.withValue(identity) { try body() }
   }
 
+  /// The user of the identity, if the request has one.
+  static var user: String? { identity?.user }
+
   static var context: QueryContext {
     get throws(ParseError) { QueryContext(try firestore, identity) }
   }

@@ -25,3 +25,19 @@ public protocol ParseConfig {}
   *, unavailable, message: "The program and its database are one process: call a function."
 )
 public protocol ParseCloud {}
+
+/// Parse's check of a server.
+@available(*, unavailable, message: "There is no server: see Firestore.check.")
+public enum ParseHealth {}
+
+/// Parse's version of its SDK.
+@available(*, unavailable, message: "There is no SDK of Parse: the version is that of the package.")
+public struct ParseVersion {}
+
+/// Parse's messages to devices.
+@available(*, unavailable, message: "There are no push notifications.")
+public struct ParsePush {}
+
+/// Parse's events for statistics.
+@available(*, unavailable, message: "Save an object of your own.")
+public struct ParseAnalytics {}

@@ -273,7 +273,8 @@ import Testing
 
   /// Files of several small types, whose name is their subject.
   static let subjects: Set<String> = [
-    "CodingErrors", "DocumentValueTypes", "EncodingRules", "Exports", "FirebaseCore",
+    "CodingErrors", "Descriptions", "DocumentValueTypes", "EncodingRules", "Exports",
+    "FirebaseCore",
     "FirebaseFirestore",
     "FirebaseSharedSwift",
     "ErrorReporting", "KeyConversion", "MaintenanceCommands", "OpenFile", "Options",

@@ -155,7 +155,9 @@ import Testing
 
   @Test func `a count is of all results, whatever the limit is`() async throws {
     try await ParseSwift.withFirestore(firestore) {
-      let all = try await (0..<5).map { Plan(name: "\($0)", points: $0) }.saveAll()
+      let all = try await (0..<5).map { (number: Int) in
+        Plan(name: "\(number)", points: number)
+      }.saveAll()
         .map { try $0.get() }
       let query = Plan.query("points" >= 1)
       for part in [

@@ -110,14 +110,15 @@ import Testing
     let pointer = Pointer<Book>(objectId: "1")
     let json = try JSONEncoder().encode(pointer)
     #expect(try JSONDecoder().decode(Pointer<Book>.self, from: json) == pointer)
-    #expect(throws: DecodingError.self) {
+    let other = #expect(throws: ParseError.self) {
       try JSONDecoder().decode(Pointer<Author>.self, from: json)
     }
+    #expect(other?.code == .invalidPointer)
     for text in [
       #"{"__type":"File","className":"Book","objectId":"1"}"#,
       #"{"__type":"Pointer","objectId":"1"}"#, #"{"__type":"Pointer","className":"Book"}"#,
     ] {
-      #expect(throws: DecodingError.self) {
+      #expect(throws: ParseError.self) {
         try JSONDecoder().decode(Pointer<Book>.self, from: Data(text.utf8))
       }
     }

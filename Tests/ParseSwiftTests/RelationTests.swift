@@ -174,14 +174,14 @@ import Testing
       #expect(try after.operation.remove("tags", objects: ["b"]).save().tags == ["a", "c"])
       #expect(try after.operation.set("count", value: 1).unset("tags").save().tags == nil)
       let mixed = #expect(throws: ParseError.self) {
-        try counter.operation.increment("count", by: 1).addUnique("count", objects: ["x"])
+        try counter.operation.increment("count", by: 1).addUnique("count", objects: ["x"]).save()
       }
       #expect(mixed?.code == .operationForbidden)
-      let large = try counter.operation.increment("count", by: Int.max - 1).increment(
+      let large = counter.operation.increment("count", by: Int.max - 1).increment(
         "count", by: 1)
       #expect(try counter.operation.set("count", value: 0).save().count == 0)
       #expect(try large.save().count == Int.max)
-      let overflow = #expect(throws: ParseError.self) { try large.increment("count", by: 1) }
+      let overflow = #expect(throws: ParseError.self) { try large.increment("count", by: 1).save() }
       #expect(overflow?.code == .invalidValue)
       let book = try Book(title: "Dune").save()
       let author = try Author(name: "Ann").save()
@@ -206,14 +206,14 @@ import Testing
       // Binary fractions, whose sums are exact.
       for amounts in [[0.5, 0.25], [0.25, 0.5], [-0.5, -0.25], [0.5, -2, 0.125]] {
         var operation = try account.operation.set("balance", value: 1.0).save().operation
-        for amount in amounts { operation = try operation.increment("balance", by: amount) }
+        for amount in amounts { operation = operation.increment("balance", by: amount) }
         #expect(try operation.save().balance == amounts.reduce(1, +), "\(amounts)")
       }
       let new = try Account().operation.increment("balance", by: 0.5)
         .increment("balance", by: 0.25).save()
       #expect(new.balance == 0.75)
       let mixed = #expect(throws: ParseError.self) {
-        try account.operation.increment("balance", by: 0.5).increment("balance", by: 1)
+        try account.operation.increment("balance", by: 0.5).increment("balance", by: 1).save()
       }
       #expect(mixed?.code == .operationForbidden)
     }

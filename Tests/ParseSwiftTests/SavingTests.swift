@@ -285,7 +285,7 @@ private struct Contact: ParseObject {
       let unique = try await saved.operation.addUnique("tags", objects: ["z", "b", "c"]).save()
       #expect(unique.tags == ["a", "a", "b", "b", "z", "c"])
       #expect(throws: ParseError.self) {
-        try saved.operation.add("tags", objects: ["a"]).addUnique("tags", objects: ["b"])
+        try saved.operation.add("tags", objects: ["a"]).addUnique("tags", objects: ["b"]).save()
       }
       _ = try await saved.operation.set("name", value: "changed").save()
       let unforced = try await place.operation.set(("name", \.name), to: "x").save()

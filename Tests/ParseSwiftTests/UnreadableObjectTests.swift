@@ -59,15 +59,15 @@ private struct Match: ParseObject {
         name: "a", points: 1, tags: ["x"], level: .high, place: Score.Spot(row: 1, column: 2)
       ).save()
       let operations: [(String, (ParseOperation<Score>) throws -> ParseOperation<Score>)] = [
-        ("name", { try $0.increment("name", by: 1) }),
+        ("name", { $0.increment("name", by: 1) }),
         ("points", { try $0.set("points", value: "text") }),
-        ("points", { try $0.increment("points", by: 0.5) }),
-        ("tags.1", { try $0.add("tags", objects: [1]) }),
-        ("tags.1", { try $0.addUnique("tags", objects: [1]) }),
-        ("name", { try $0.remove("name", objects: ["a"]) }),
+        ("points", { $0.increment("points", by: 0.5) }),
+        ("tags.1", { $0.add("tags", objects: [1]) }),
+        ("tags.1", { $0.addUnique("tags", objects: [1]) }),
+        ("name", { $0.remove("name", objects: ["a"]) }),
         // Only the sum is no level.
-        ("level", { try $0.increment("level", by: 1) }),
-        ("place.column", { try $0.unset("place.column") }),
+        ("level", { $0.increment("level", by: 1) }),
+        ("place.column", { $0.unset("place.column") }),
         ("points", { try $0.set("name", value: "b").set("points", value: [1]) }),
       ]
       let before = try firestore.blocking.getDocument(document(score))

@@ -28,10 +28,14 @@ public struct ParseACL: Codable, Hashable, Sendable {
     }
   }
 
-  /// Decodes the JSON of Parse: `{"*": {"read": true}}`. Throws the error of the decoder.
+  /// Decodes the JSON of Parse: `{"*": {"read": true}}`. Throws `ParseError` with `.incorrectType`
+  /// for other JSON.
   public init(from decoder: any Decoder) throws {
-    entries = try [String: [String: Bool]](from: decoder)
+    entries = try reporting { try [String: [String: Bool]](from: decoder) }
   }
+
+  /// As a value of a document.
+  var json: [String: Any] { entries }
 
   /// Encodes the JSON of Parse. Throws the error of the encoder.
   public func encode(to encoder: any Encoder) throws { try entries.encode(to: encoder) }

@@ -8,9 +8,10 @@ import Hearth
 ///     let book = try Book(title: "Dune", cover: cover).save()     // with the bytes, in one commit
 ///     let again = try book.cover?.fetch().data
 ///
-/// An object has only the file's name. The bytes are documents below `_File/<name>`, of 512 KiB each. They
-/// are read by `fetch()`, and stay when an object no longer has the file: see `delete()`. More than 8 MiB are
-/// committed before the object, which is the commit that makes the file exist.
+/// An object has only the file's name. The bytes are documents below `_File/<name>`, of 512 KiB
+/// each. They are read by `fetch()`, and stay when an object no longer has the file: see
+/// `delete()`. More than 8 MiB are committed before the object, which is the commit that makes the
+/// file exist.
 public struct ParseFile: Codable, Hashable, Sendable {
   /// The name. A save puts a new id and `_` before it, so that names are unique.
   public private(set) var name: String
@@ -21,6 +22,8 @@ public struct ParseFile: Codable, Hashable, Sendable {
   public private(set) var mimeType: String?
   /// Whether the bytes were stored by `save()`, or the file was read with an object.
   public private(set) var isSaved: Bool
+  /// Where the bytes of an unsaved file are.
+  private var source: URL?
 
   /// Creates a file that is not stored. Its bytes are stored with the object that has it, or by
   /// `save()`.
@@ -38,6 +41,47 @@ public struct ParseFile: Codable, Hashable, Sendable {
     isSaved = false
   }
 
+  /// Creates a file that is not stored, with the bytes of a file of this machine. A save reads
+  /// them: it throws `ParseError` with `.objectNotFound` if it cannot.
+  ///
+  ///     let cover = ParseFile(name: "cover.png", localURL: URL(filePath: "cover.png"))
+  public init(name: String = "file", localURL: URL, mimeType: String? = nil) {
+    self.name = name
+    self.mimeType = mimeType
+    isSaved = false
+    source = localURL
+  }
+
+  /// Same as `init(name:localURL:mimeType:)`, for any URL. There is no client that downloads: a
+  /// save throws `ParseError` with `.operationForbidden` unless it is a file URL.
+  public init(name: String = "file", cloudURL: URL, mimeType: String? = nil) {
+    self.init(name: name, localURL: cloudURL, mimeType: mimeType)
+  }
+
+  /// The URL that the file was created with. Nil for another file.
+  public var cloudURL: URL? { source }
+
+  /// An address of the stored file, by its name. Nil for a file that is not saved. No server answers it:
+  /// `fetch()` reads the bytes.
+  public var url: URL? {
+    guard isSaved else { return nil }
+    var components = URLComponents()
+    components.scheme = "parse-file"
+    components.host = ""
+    components.path = "/" + name
+    return components.url
+  }
+
+  /// A file of this machine with the bytes: the one that this was created with; of a file that was
+  /// fetched, a copy in the folder for temporary files, which only the owner of the process can
+  /// read. The copy is written when it is asked for, and stays until the folder is cleared. Nil
+  /// without bytes, and on a full disk.
+  public var localURL: URL? {
+    if let source { return source.isFileURL ? source : nil }
+    guard isSaved, let data else { return nil }
+    return LocalCopies.write(data, name)
+  }
+
   // MARK: Saving
 
   /// Stores the bytes, and returns the file with its stored name. A file that is saved stays as it
@@ -47,7 +91,7 @@ public struct ParseFile: Codable, Hashable, Sendable {
     try reporting {
       var file = self
       let context = try ParseSwift.context
-      guard file.prepare() else { return file }
+      guard try file.prepare() else { return file }
       try FileUpload([file], context.firestore).commit(context).run()
       return file
     }
@@ -58,7 +102,7 @@ public struct ParseFile: Codable, Hashable, Sendable {
     try await reporting {
       var file = self
       let context = try ParseSwift.context
-      guard file.prepare() else { return file }
+      guard try file.prepare() else { return file }
       try await FileUpload([file], context.firestore).commit(context).run()
       return file
     }
@@ -66,6 +110,7 @@ public struct ParseFile: Codable, Hashable, Sendable {
 
   /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
   /// else on any thread. Returns at once.
+  @preconcurrency
   public func save(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<ParseFile, ParseError>) -> Void
@@ -93,6 +138,7 @@ public struct ParseFile: Codable, Hashable, Sendable {
 
   /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
   /// else on any thread. Returns at once.
+  @preconcurrency
   public func fetch(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<ParseFile, ParseError>) -> Void
@@ -150,11 +196,22 @@ public struct ParseFile: Codable, Hashable, Sendable {
   }
 
   /// Gives the file its stored name. Returns whether its bytes have to be stored.
-  mutating func prepare() -> Bool {
+  mutating func prepare() throws(ParseError) -> Bool {
     guard !isSaved else { return false }
+    if data == nil, let source { data = try Self.bytes(of: source) }
     isSaved = true
     name = UUID().uuidString.lowercased() + "_" + name.replacing("/", with: "_")
     return true
+  }
+
+  private static func bytes(of source: URL) throws(ParseError) -> Data {
+    guard source.isFileURL else {
+      throw ParseError(
+        .operationForbidden, "A file is not downloaded: read its bytes, and use init(name:data:).")
+    }
+    do { return try Data(contentsOf: source) } catch {
+      throw ParseError(.objectNotFound, "The local file of a ParseFile cannot be read.", error)
+    }
   }
 
   /// The document with the number of parts, without which the file is not stored, and the parts.
@@ -183,11 +240,17 @@ public struct ParseFile: Codable, Hashable, Sendable {
 
   // MARK: Coding
 
-  private enum Key: String, CodingKey { case type = "__type", name }
+  private enum Key: String, CodingKey {
+    case type = "__type"
+    case name
+  }
 
-  /// Decodes the name. The file counts as saved, and has no bytes. Throws the error of the decoder.
+  /// Decodes the name. The file counts as saved, and has no bytes. Throws `ParseError` with
+  /// `.incorrectType` for other JSON.
   public init(from decoder: any Decoder) throws {
-    name = try decoder.container(keyedBy: Key.self).decode(String.self, forKey: .name)
+    name = try reporting {
+      try decoder.container(keyedBy: Key.self).decode(String.self, forKey: .name)
+    }
     isSaved = true
   }
 
@@ -196,6 +259,30 @@ public struct ParseFile: Codable, Hashable, Sendable {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode("File", forKey: .type)
     try container.encode(name, forKey: .name)
+  }
+}
+
+/// Copies of stored files on this machine.
+private enum LocalCopies {
+  /// Nobody else can have a folder with the name.
+  private static let folder: URL? = {
+    let folder = FileManager.default.temporaryDirectory
+      .appending(path: "parse-files-\(UUID().uuidString)")
+    do {
+      try FileManager.default.createDirectory(
+        at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+      return folder
+    } catch { return nil }
+  }()
+
+  /// Nil for a name that is a path, and if it cannot be written.
+  static func write(_ data: Data, _ name: String) -> URL? {
+    guard let folder, !name.contains("/"), !["", ".", ".."].contains(name) else { return nil }
+    let file = folder.appending(path: name)
+    do {
+      try data.write(to: file, options: .atomic)
+      return file
+    } catch { return nil }
   }
 }
 

@@ -46,6 +46,7 @@ public final class SubscriptionCallback<T: ParseObject>: Sendable {
   /// Sets a callback that is called once, when the first results are known: every later write that
   /// changes them is an event. Set it before other callbacks: the first one begins the live query.
   /// Not called if the query fails at once. `isNew` is always true.
+  @preconcurrency
   public func handleSubscribe(
     _ handler: @escaping @Sendable (_ query: Query<T>, _ isNew: Bool) -> Void
   ) {
@@ -53,6 +54,7 @@ public final class SubscriptionCallback<T: ParseObject>: Sendable {
   }
 
   /// Adds a callback for every event.
+  @preconcurrency
   public func handleEvent(
     _ handler: @escaping @Sendable (_ query: Query<T>, _ event: LiveQueryEvent<T>) -> Void
   ) {
@@ -60,6 +62,7 @@ public final class SubscriptionCallback<T: ParseObject>: Sendable {
   }
 
   /// Adds a callback for the events of one kind.
+  @preconcurrency
   public func handle(
     _ kind: Event, _ handler: @escaping @Sendable (_ query: Query<T>, _ object: T) -> Void
   ) {
@@ -69,6 +72,7 @@ public final class SubscriptionCallback<T: ParseObject>: Sendable {
   }
 
   /// Sets a callback that is called once, when the live query is over.
+  @preconcurrency
   public func handleUnsubscribe(_ handler: @escaping @Sendable (_ query: Query<T>) -> Void) {
     begin { $0.unsubscribe = handler }
   }
@@ -76,6 +80,7 @@ public final class SubscriptionCallback<T: ParseObject>: Sendable {
   /// Sets a callback for errors: that of an object that cannot be read, with its `objectId`, after which
   /// the live query goes on without it; and the error that ends the live query, before the callback of
   /// `handleUnsubscribe`. Without a callback, the error of an object is logged.
+  @preconcurrency
   public func handleError(
     _ handler: @escaping @Sendable (_ query: Query<T>, _ error: ParseError) -> Void
   ) {

@@ -106,6 +106,9 @@ struct ObjectGraph {
     // Before its children: one of them may refer to it.
     if let instance { references[instance] = reference }
     var fields = try stored(object)
+    if fields["ACL"] == nil, let acl = ParseACL.defaultACL(in: firestore) {
+      fields["ACL"] = acl.json
+    }
     fields["createdAt"] = FieldValue.serverTimestamp()
     fields["updatedAt"] = FieldValue.serverTimestamp()
     entries.append(Entry(reference: reference, object: object, change: .create(fields)))
@@ -254,8 +257,9 @@ struct ObjectGraph {
     case let child as any ParseObject: return try child.stored(in: &self)
     case let pointer as any PointerValue: return try pointer.reference(in: firestore)
     case let point as ParseGeoPoint: return point.stored
+    case let bytes as ParseBytes: return try bytes.stored
     case var file as ParseFile:
-      if file.prepare() { files.append(file) }
+      if try file.prepare() { files.append(file) }
       return file.stored
     case let map as [String: Any]: return try map.mapValues { try stored($0) }
     case let list as [Any]: return try list.map { try stored($0) }
@@ -393,7 +397,7 @@ protocol PointerValue: Sendable {
 extension Pointer: PointerValue {}
 
 /// Encodes an object where it is, and not as a reference.
-private struct OwnFields<Object: ParseObject>: Encodable {
+struct OwnFields<Object: ParseObject>: Encodable {
   let object: Object
   init(_ object: Object) { self.object = object }
   func encode(to encoder: any Encoder) throws { try object.encode(to: encoder) }
@@ -403,8 +407,8 @@ private struct OwnFields<Object: ParseObject>: Encodable {
 enum PassthroughTypes: StructureCodingPassthroughTypeResolver {
   static func isPassthroughType<T>(_ value: T) -> Bool {
     switch value {
-    case is any ParseObject, is any PointerValue, is ParseGeoPoint, is ParseFile, is GeoPoint,
-      is Timestamp,
+    case is any ParseObject, is any PointerValue, is ParseGeoPoint, is ParseFile, is ParseBytes,
+      is GeoPoint, is Timestamp,
       is VectorValue, is DocumentReference, is FieldValue:
       true
     default: false

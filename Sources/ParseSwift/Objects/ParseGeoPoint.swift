@@ -22,6 +22,28 @@ public struct ParseGeoPoint: DocumentOnlyCodable, Hashable, Sendable {
     self.longitude = longitude
   }
 
+  private enum Key: String, CodingKey { case latitude, longitude }
+
+  /// Decodes the JSON of Parse. Throws `ParseError`: `.invalidValue` for degrees out of range,
+  /// `.incorrectType` for other JSON.
+  public init(from decoder: any Decoder) throws {
+    let (latitude, longitude) = try reporting { () throws -> (Double, Double) in
+      let container = try decoder.container(keyedBy: Key.self)
+      return (
+        try container.decode(Double.self, forKey: .latitude),
+        try container.decode(Double.self, forKey: .longitude)
+      )
+    }
+    try self.init(latitude: latitude, longitude: longitude)
+  }
+
+  /// Encodes the JSON of Parse. Throws the error of the encoder.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encode(latitude, forKey: .latitude)
+    try container.encode(longitude, forKey: .longitude)
+  }
+
   /// Radians along a great circle, 0 to π.
   public func distanceInRadians(_ other: ParseGeoPoint) -> Double {
     let radian = Double.pi / 180

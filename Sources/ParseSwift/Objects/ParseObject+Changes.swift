@@ -31,6 +31,24 @@ extension ParseObject {
     self[keyPath: keyPath] == nil && original[keyPath: keyPath] != nil
   }
 
+  /// A copy that has Parse's own properties of another version of the object where this one has
+  /// none: the ACL, the times, and what was read. For the object's own properties, see
+  /// `merge(with:)`. Throws `ParseError` with `.unknownError` for another object.
+  public func mergeParse(with object: Self) throws(ParseError) -> Self {
+    guard hasSameObjectId(as: object) else {
+      throw ParseError(.unknownError, "The objects have different ids.")
+    }
+    var merged = self
+    if shouldRestoreKey(\.ACL, original: object) { merged.ACL = object.ACL }
+    merged.createdAt = createdAt ?? object.createdAt
+    merged.updatedAt = updatedAt ?? object.updatedAt
+    merged.originalData = originalData ?? object.originalData
+    return merged
+  }
+
+  /// Same as `mergeParse(with:)`, unless the class has its own.
+  public func merge(with object: Self) throws -> Self { try mergeParse(with: object) }
+
   /// A copy with the properties as they were read. Objects in its properties have only their ids.
   /// Reads nothing. Throws `ParseError` with `.missingObjectId` for an object that was not read.
   public func revertObject() throws(ParseError) -> Self {

@@ -18,11 +18,12 @@ extension ParseObject {
   /// know. An object in a property that has an id is referred to, and not saved itself.
   ///
   /// Throws `ParseError`: `.duplicateValue` if a unique index refuses it, `.objectNotFound` if the
-  /// object has an id and does not exist, or the identity may not read it, `.operationForbidden` if
-  /// the identity may not write it, `.incorrectType` for a property that cannot be encoded, or if an
-  /// object that exists could not be read afterwards, because another writer has changed the type of a
-  /// property; then nothing is written. `.invalidValue` for a property that the database refuses,
-  /// `.invalidClassName`, and `.notInitialized`.
+  /// object has an id and does not exist (`create()` saves a new object with an id), or the
+  /// identity may not read it, `.operationForbidden` if the identity may not write it,
+  /// `.incorrectType` for a property that cannot be encoded, or if an object that exists could not
+  /// be read afterwards, because another writer has changed the type of a property; then nothing is
+  /// written. `.invalidValue` for a property that the database refuses, `.invalidClassName`, and
+  /// `.notInitialized`.
   @discardableResult
   public func save() throws(ParseError) -> Self { try saving(.save) }
 
@@ -32,6 +33,7 @@ extension ParseObject {
 
   /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
   /// else on any thread. Returns at once.
+  @preconcurrency
   public func save(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<Self, ParseError>) -> Void
@@ -53,6 +55,7 @@ extension ParseObject {
 
   /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
   /// else on any thread. Returns at once.
+  @preconcurrency
   public func create(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<Self, ParseError>) -> Void
@@ -72,6 +75,7 @@ extension ParseObject {
 
   /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
   /// else on any thread. Returns at once.
+  @preconcurrency
   public func replace(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<Self, ParseError>) -> Void
@@ -79,7 +83,25 @@ extension ParseObject {
     completing(on: callbackQueue, completion) { try await replace() }
   }
 
+  /// The error of a save, which says how to save a new object that has an id of its own.
+  func explained(_ error: any Error) -> ParseError {
+    var error = ParseError(error)
+    if error.code == .objectNotFound, objectId != nil, createdAt == nil, originalData == nil {
+      error.message =
+        "There is no object with this id. To save a new object with an id of its own, call create()."
+    }
+    return error
+  }
+
   private func saving(_ mode: ObjectGraph.Mode) throws(ParseError) -> Self {
+    do { return try saved(mode) } catch { throw explained(error) }
+  }
+
+  private func saving(_ mode: ObjectGraph.Mode) async throws(ParseError) -> Self {
+    do { return try await saved(mode) } catch { throw explained(error) }
+  }
+
+  private func saved(_ mode: ObjectGraph.Mode) throws(ParseError) -> Self {
     try reporting {
       let context = try ParseSwift.context
       var graph = ObjectGraph(context.firestore)
@@ -90,7 +112,7 @@ extension ParseObject {
     }
   }
 
-  private func saving(_ mode: ObjectGraph.Mode) async throws(ParseError) -> Self {
+  private func saved(_ mode: ObjectGraph.Mode) async throws(ParseError) -> Self {
     try await reporting {
       let context = try ParseSwift.context
       var graph = ObjectGraph(context.firestore)
@@ -144,6 +166,7 @@ extension ParseObject {
 
   /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
   /// else on any thread. Returns at once.
+  @preconcurrency
   public func fetch(
     includeKeys: [String]? = nil, callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<Self, ParseError>) -> Void
@@ -177,6 +200,7 @@ extension ParseObject {
 
   /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
   /// else on any thread. Returns at once.
+  @preconcurrency
   public func delete(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<Void, ParseError>) -> Void

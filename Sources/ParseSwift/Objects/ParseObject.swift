@@ -18,7 +18,9 @@ import Hearth
 ///
 /// A structure or a final class. Every property of its own must be optional: an object of which only
 /// the id is known has no others.
-public protocol ParseObject: DocumentOnlyCodable, Hashable, Identifiable, Sendable {
+public protocol ParseObject: DocumentOnlyCodable, Hashable, Identifiable, Sendable,
+  CustomStringConvertible, CustomDebugStringConvertible
+{
   /// The name of the class, and of its collection. By default the name of the type.
   static var className: String { get }
   /// The id, assigned by the first save. Nil until then.
@@ -37,11 +39,25 @@ public protocol ParseObject: DocumentOnlyCodable, Hashable, Identifiable, Sendab
   /// Creates an object without an id and without properties. A structure whose properties are all
   /// optional has it.
   init()
+  /// A copy with what another version of the object has and this one lacks. Never called here: a save
+  /// returns the object as it is stored. Programs by Parse's documentation implement it.
+  ///
+  ///     extension Book {
+  ///       func merge(with object: Self) throws -> Self {
+  ///         var merged = try mergeParse(with: object)
+  ///         if merged.shouldRestoreKey(\.title, original: object) { merged.title = object.title }
+  ///         return merged
+  ///       }
+  ///     }
+  func merge(with object: Self) throws -> Self
 }
 
 extension ParseObject {
   /// The name of the type, without its module.
   public static var className: String { String(describing: Self.self) }
+
+  /// The name of the object's class.
+  public var className: String { Self.className }
 
   /// The id of a saved object. Equal unsaved objects have one id.
   public var id: String { objectId ?? "unsaved \(hashValue)" }
@@ -54,6 +70,9 @@ extension ParseObject {
   public func hasSameObjectId<Other: ParseObject>(as other: Other) -> Bool {
     other is Self && objectId != nil && objectId == other.objectId
   }
+
+  /// Whether the pointer is to this object.
+  public func hasSameObjectId(as pointer: Pointer<Self>) -> Bool { objectId == pointer.objectId }
 
   /// A pointer to the object. Throws `ParseError` with `.missingObjectId` for an unsaved one.
   public func toPointer() throws(ParseError) -> Pointer<Self> { try Pointer(self) }

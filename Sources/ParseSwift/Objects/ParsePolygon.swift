@@ -15,9 +15,10 @@ public struct ParsePolygon: Codable, Hashable, Sendable {
   /// Same as `init(_:)` with a list.
   public init(_ coordinates: ParseGeoPoint...) throws(ParseError) { try self.init(coordinates) }
 
-  /// Decodes an array of points. Throws `ParseError` with `.invalidValue` for fewer than three.
+  /// Decodes an array of points. Throws `ParseError`: `.invalidValue` for fewer than three,
+  /// `.incorrectType` for other JSON.
   public init(from decoder: any Decoder) throws {
-    try self.init([ParseGeoPoint](from: decoder))
+    try self.init(reporting { try [ParseGeoPoint](from: decoder) })
   }
 
   /// Encodes an array of points.

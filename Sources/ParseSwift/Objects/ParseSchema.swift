@@ -102,7 +102,7 @@ private enum ColumnType {
     case is String.Type: return "String"
     case is Bool.Type: return "Boolean"
     case is Date.Type: return "Date"
-    case is Data.Type: return "Bytes"
+    case is Data.Type, is ParseBytes.Type: return "Bytes"
     case is ParseGeoPoint.Type: return "GeoPoint"
     case is ParsePolygon.Type: return "Polygon"
     case is ParseFile.Type: return "File"

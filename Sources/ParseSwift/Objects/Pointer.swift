@@ -37,6 +37,12 @@ public struct Pointer<T: ParseObject>: DocumentOnlyCodable, Hashable, Identifiab
     self.init(objectId: objectId)
   }
 
+  /// Whether the object has this id.
+  public func hasSameObjectId(as other: T) -> Bool { objectId == other.objectId }
+
+  /// Whether both pointers are to the same object.
+  public func hasSameObjectId(as other: Pointer<T>) -> Bool { objectId == other.objectId }
+
   /// An object that has only its id. Reads nothing.
   public func toObject() -> T { T(objectId: objectId) }
 
@@ -60,22 +66,29 @@ public struct Pointer<T: ParseObject>: DocumentOnlyCodable, Hashable, Identifiab
 
   // MARK: Coding
 
-  private enum Key: String, CodingKey { case type = "__type", className, objectId }
+  private enum Key: String, CodingKey {
+    case type = "__type"
+    case className, objectId
+  }
 
-  /// Decodes the JSON of Parse. Throws `DecodingError` for a pointer to another class, for another
-  /// `__type`, and for a member that is missing.
+  /// Decodes the JSON of Parse. Throws `ParseError` with `.invalidPointer` for a pointer to another
+  /// class, for another `__type`, and for a member that is missing.
   public init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: Key.self)
-    func check(_ key: Key, is expected: String) throws {
-      let found = try container.decode(String.self, forKey: key)
-      guard found == expected else {
-        throw DecodingError.dataCorruptedError(
-          forKey: key, in: container, debugDescription: "'\(found)' is not '\(expected)'.")
+    do {
+      let container = try decoder.container(keyedBy: Key.self)
+      func check(_ key: Key, is expected: String) throws {
+        let found = try container.decode(String.self, forKey: key)
+        guard found == expected else {
+          throw DecodingError.dataCorruptedError(
+            forKey: key, in: container, debugDescription: "'\(found)' is not '\(expected)'.")
+        }
       }
+      try check(.type, is: "Pointer")
+      try check(.className, is: T.className)
+      objectId = try container.decode(String.self, forKey: .objectId)
+    } catch {
+      throw ParseError(.invalidPointer, ParseError(error).message, error)
     }
-    try check(.type, is: "Pointer")
-    try check(.className, is: T.className)
-    objectId = try container.decode(String.self, forKey: .objectId)
   }
 
   /// Encodes the JSON of Parse, with `__type`, `className` and `objectId`.

@@ -39,6 +39,7 @@ extension Sequence where Element: ParseObject {
 
   /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
   /// else on any thread. Returns at once.
+  @preconcurrency
   public func saveAll(
     batchLimit: Int? = nil, transaction: Bool = false, callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<[Result<Element, ParseError>], ParseError>) -> Void
@@ -110,12 +111,14 @@ extension Sequence where Element: ParseObject {
       for commit in try objects.commits(batchLimit, transaction) {
         do { results += try save(commit) } catch {
           guard try isRefusal(error, of: commit, transaction) else {
-            results += commit.map { _ in .failure(ParseError(error)) }
+            results += commit.map {
+              .failure(commit.count == 1 ? $0.explained(error) : ParseError(error))
+            }
             continue
           }
           for object in commit {
             do { results += try save([object]) } catch {
-              results.append(.failure(ParseError(error)))
+              results.append(.failure(object.explained(error)))
             }
           }
         }
@@ -151,12 +154,14 @@ extension Sequence where Element: ParseObject {
       for commit in try objects.commits(batchLimit, transaction) {
         do { results += try await save(commit) } catch {
           guard try isRefusal(error, of: commit, transaction) else {
-            results += commit.map { _ in .failure(ParseError(error)) }
+            results += commit.map {
+              .failure(commit.count == 1 ? $0.explained(error) : ParseError(error))
+            }
             continue
           }
           for object in commit {
             do { results += try await save([object]) } catch {
-              results.append(.failure(ParseError(error)))
+              results.append(.failure(object.explained(error)))
             }
           }
         }
@@ -197,6 +202,7 @@ extension Sequence where Element: ParseObject {
 
   /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
   /// else on any thread. Returns at once.
+  @preconcurrency
   public func fetchAll(
     includeKeys: [String]? = nil, callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<[Result<Element, ParseError>], ParseError>) -> Void
@@ -304,6 +310,7 @@ extension Sequence where Element: ParseObject {
 
   /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
   /// else on any thread. Returns at once.
+  @preconcurrency
   public func deleteAll(
     batchLimit: Int? = nil, transaction: Bool = false, callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<[Result<Void, ParseError>], ParseError>) -> Void

@@ -74,6 +74,23 @@ public func withinPolygon(key: String, polygon: ParsePolygon) -> QueryConstraint
   withinPolygon(key: key, points: polygon.coordinates)
 }
 
+/// Same as `withinPolygon(key:polygon:)`.
+public func geoPoint(_ key: String, within polygon: ParsePolygon) -> QueryConstraint {
+  withinPolygon(key: key, polygon: polygon)
+}
+
+/// Same as `withinPolygon(key:points:)`.
+public func geoPoint(_ key: String, within points: [ParseGeoPoint]) -> QueryConstraint {
+  withinPolygon(key: key, points: points)
+}
+
+/// Parse's condition that a property is a polygon around a point.
+@available(
+  *, unavailable,
+  message: "No index finds the polygons around a point: read them, and call containsPoint."
+)
+public func polygon(_ key: String, contains point: ParseGeoPoint) -> QueryConstraint { or([]) }
+
 /// Parse's condition that a property is a polygon around a point.
 @available(
   *, unavailable,

@@ -70,6 +70,7 @@ extension Query {
 
   /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
   /// else on any thread. Returns at once.
+  @preconcurrency
   public func aggregate<Row: Decodable & Sendable>(
     by keys: [String], _ aggregates: [String: ParseAggregate], callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<[Row], ParseError>) -> Void

@@ -21,6 +21,7 @@ extension Query {
 
   /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
   /// else on any thread. Returns at once.
+  @preconcurrency
   public func find(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<[T], ParseError>) -> Void
@@ -45,6 +46,7 @@ extension Query {
 
   /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
   /// else on any thread. Returns at once.
+  @preconcurrency
   public func findReadable(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<ReadableObjects<T>, ParseError>) -> Void
@@ -174,6 +176,7 @@ extension Query {
 
   /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
   /// else on any thread. Returns at once.
+  @preconcurrency
   public func findAll(
     batchLimit: Int? = nil, callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<[T], ParseError>) -> Void
@@ -206,6 +209,7 @@ extension Query {
 
   /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
   /// else on any thread. Returns at once.
+  @preconcurrency
   public func first(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<T, ParseError>) -> Void
@@ -217,8 +221,9 @@ extension Query {
 
   // MARK: Counting
 
-  /// The number of objects that meet the conditions, as that of `withCount()`: without `limit`, `skip` and
-  /// `after`. Reads no objects where an index has what the conditions need. Throws as `find()`.
+  /// The number of objects that meet the conditions, as that of `withCount()`: without `limit`,
+  /// `skip` and `after`. Reads no objects where an index has what the conditions need. Throws as
+  /// `find()`.
   ///
   /// Of a relation without further conditions, the edges are counted, unless the request has an
   /// identity: an edge that was written without this module, and has no object, or is the second one
@@ -239,6 +244,7 @@ extension Query {
 
   /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
   /// else on any thread. Returns at once.
+  @preconcurrency
   public func count(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<Int, ParseError>) -> Void
@@ -267,6 +273,7 @@ extension Query {
 
   /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
   /// else on any thread. Returns at once.
+  @preconcurrency
   public func withCount(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<([T], Int), ParseError>) -> Void
@@ -310,6 +317,7 @@ extension Query {
 
   /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
   /// else on any thread. Returns at once.
+  @preconcurrency
   public func distinct<Value: Decodable & Sendable>(
     _ key: String, callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<[Value], ParseError>) -> Void
@@ -345,9 +353,9 @@ extension Query {
   // MARK: Explaining
 
   /// Explains the plan of the query: the indexes that it reads, and an index that would serve it
-  /// better; as parts, what it includes. For a page of a relation, explains the query for its edges; for a
-  /// page in descending order, that for the objects that have the key.
-  /// Throws as `find()`.
+  /// better; as parts, what it includes. For a page of a relation, explains the query for its
+  /// edges; for a page in descending order, that for the objects that have the key. Throws as
+  /// `find()`.
   ///
   ///     print(try await Book.query("publishingYear" > 1960).explain())
   ///

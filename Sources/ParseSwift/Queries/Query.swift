@@ -73,9 +73,9 @@ public struct Query<T: ParseObject>: Sendable {
   /// key are ordered as if it was null: before all others, or after them if the order is descending. Nil
   /// removes the order.
   ///
-  /// Indexes have no entries for objects without a key. A page in descending order of one key is read from
-  /// an index if enough objects have the key. A page in another order reads and sorts all objects that
-  /// meet the conditions, unless a condition requires the keys:
+  /// Indexes have no entries for objects without a key. A page in descending order of one key is
+  /// read from an index if enough objects have the key. A page in another order reads and sorts all
+  /// objects that meet the conditions, unless a condition requires the keys:
   ///
   ///     let first = Book.query(exists(key: "title")).order([.ascending("title")]).limit(20)
   ///
@@ -111,8 +111,8 @@ public struct Query<T: ParseObject>: Sendable {
   public func includeAll() -> Query<T> { changed { $0.includesAll = true } }
 
   /// Reads only these keys, the ids, the times and the ACL. Other properties are nil, and a save of
-  /// such an object keeps them. A key with a dot reads the whole property; a query also reads the keys of
-  /// its order, or the point by whose distance it is ordered. Further calls add keys.
+  /// such an object keeps them. A key with a dot reads the whole property; a query also reads the
+  /// keys of its order, or the point by whose distance it is ordered. Further calls add keys.
   public func select(_ keys: String...) -> Query<T> { select(keys) }
 
   /// Same as `select(_:)`, with a list.
@@ -121,8 +121,8 @@ public struct Query<T: ParseObject>: Sendable {
   }
 
   /// Reads all keys except for these. Ids, times, the ACL and the keys of the order are always read, and
-  /// the point of a query that is ordered by distance. A key with a dot excludes nothing: properties are read as a
-  /// whole. Further calls add keys.
+  /// the point of a query that is ordered by distance. A key with a dot excludes nothing:
+  /// properties are read as a whole. Further calls add keys.
   public func exclude(_ keys: String...) -> Query<T> { exclude(keys) }
 
   /// Same as `exclude(_:)`, with a list.
@@ -136,8 +136,9 @@ public struct Query<T: ParseObject>: Sendable {
   @available(*, unavailable, message: "There are no replicas.")
   public func readPreference(_ preference: String) -> Query<T> { self }
 
-  /// Parse's order by the score of a search.
-  @available(*, unavailable, message: "A query with matchesText is ordered by its scores.")
+  /// Parse's order by the score of a search, for a class without one.
+  @available(*, unavailable, message: "The class has no score: see ParseQueryScorable.")
+  @_disfavoredOverload
   public func sortByTextScore() -> Query<T> { self }
 
   // MARK: For Firestore's API
@@ -177,7 +178,8 @@ public struct Query<T: ParseObject>: Sendable {
     }
     if let search = searches.first {
       query = query.search(
-        search.text, in: SearchFields(search.key, language: search.language))
+        search.text, in: SearchFields(search.key, language: search.language),
+        scoreField: T.self is any ParseQueryScorable.Type && !isWhole ? "score" : nil)
     }
     if isWhole { return query }
     if let last {
@@ -197,8 +199,8 @@ public struct Query<T: ParseObject>: Sendable {
     return query
   }
 
-  /// The key of a page in descending order, if objects without it come after the page: those with the key
-  /// are read first, and are the results if they fill the page. Nil for another query.
+  /// The key of a page in descending order, if objects without it come after the page: those with
+  /// the key are read first, and are the results if they fill the page. Nil for another query.
   func leadingKey(_ context: QueryContext) throws -> String? {
     guard let limit, limit > 0, orders.count == 1, orders[0].isDescending,
       orders[0].key != "objectId", !constraints.contains(where: { $0.search != nil })
@@ -304,4 +306,9 @@ extension ParseObject {
 
   /// Same as `query(_:)`, with a list.
   public static func query(_ constraints: [QueryConstraint]) -> Query<Self> { Query(constraints) }
+
+  /// A query for all objects of the class.
+  ///
+  ///     let books = try Book.query.find()
+  public static var query: Query<Self> { Query([]) }
 }

@@ -13,9 +13,9 @@ import Synchronization
 /// A value: each method returns a copy with one more operation, and `save()` executes all of them
 /// in one commit. Operations of one kind on one key compose in their order: two increments are their
 /// sum. A `set` or `unset` replaces those before it on its key. Any other second operation on a key
-/// throws `ParseError` with `.operationForbidden`: an increment after a `set` or an `unset`, or an
-/// `add` after an increment. The methods also throw `.invalidKeyName` for an empty key, `objectId`,
-/// `createdAt` and `updatedAt`.
+/// is an error, `.operationForbidden`: an increment after a `set` or an `unset`, or an `add` after
+/// an increment. So is an empty key, `objectId`, `createdAt` and `updatedAt`: `.invalidKeyName`.
+/// Methods that do not throw keep their error, and `save()` throws the first one.
 public struct ParseOperation<T: ParseObject>: Sendable {
   private enum Change: Sendable {
     case set(Constant)
@@ -32,7 +32,13 @@ public struct ParseOperation<T: ParseObject>: Sendable {
   /// By key, in the order in which keys were first used.
   private var changes: [(key: String, change: Change)] = []
 
+  /// The first error of a method that does not throw.
+  private var failure: ParseError?
+
   init(_ target: T) { self.target = target }
+
+  /// The beginning of a chain of operations on an object; see `ParseObject.operation`.
+  public init(target: T) { self.init(target) }
 
   // MARK: Relations
 
@@ -46,8 +52,8 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     try relating(key, objects, isAdded: true)
   }
 
-  /// Removes objects from the relation. Throws as `addRelation(_:objects:)`, and `.missingObjectId` for an
-  /// unsaved object.
+  /// Removes objects from the relation. Throws as `addRelation(_:objects:)`, and `.missingObjectId`
+  /// for an unsaved object.
   public func removeRelation<Child: ParseObject>(
     _ key: String, objects: [Child]
   ) throws(ParseError) -> ParseOperation {
@@ -88,28 +94,28 @@ public struct ParseOperation<T: ParseObject>: Sendable {
   public func forceSet<Value: Encodable & Sendable>(
     _ key: (String, WritableKeyPath<T, Value?>), value: Value?
   ) throws(ParseError) -> ParseOperation {
-    guard let value else { return try unset(key.0) }
+    guard let value else { return try changing(key.0, .unset) }
     return try set(key.0, value: value)
   }
 
   /// Removes a property, in place of the operations before it on the key.
-  public func unset(_ key: String) throws(ParseError) -> ParseOperation {
-    try changing(key, .unset)
+  public func unset(_ key: String) -> ParseOperation {
+    composed(key, .unset)
   }
 
   /// Adds to a number; a property without a value becomes `amount`. `save()` throws `ParseError` with
-  /// `.incorrectType` if the sum is not of the property's type. Throws `ParseError` with
-  /// `.invalidValue` if the increments of one key overflow 64 bits, and with `.operationForbidden`
-  /// after an increment by a `Double`.
-  public func increment(_ key: String, by amount: Int) throws(ParseError) -> ParseOperation {
-    try changing(key, .increment(Int64(amount)))
+  /// `.incorrectType` if the sum is not of the property's type. The same error is that of
+  /// increments of one key that overflow 64 bits, `.invalidValue`, and of one after an increment by
+  /// a `Double`, `.operationForbidden`.
+  public func increment(_ key: String, by amount: Int) -> ParseOperation {
+    composed(key, .increment(Int64(amount)))
   }
 
   /// Adds to a number; a property without a value becomes `amount`. `save()` throws `ParseError` with
-  /// `.incorrectType` if the sum is not of the property's type. Throws `ParseError` with
-  /// `.operationForbidden` after an increment by an `Int`.
-  public func increment(_ key: String, by amount: Double) throws(ParseError) -> ParseOperation {
-    try changing(key, .incrementByFraction(amount))
+  /// `.incorrectType` if the sum is not of the property's type. So it does after an
+  /// increment by an `Int`, with `.operationForbidden`.
+  public func increment(_ key: String, by amount: Double) -> ParseOperation {
+    composed(key, .incrementByFraction(amount))
   }
 
   /// Adds elements at the end of an array, also those that it has already. A property without a value
@@ -117,24 +123,109 @@ public struct ParseOperation<T: ParseObject>: Sendable {
   /// are not of the property's type.
   public func add<Value: Encodable & Sendable>(
     _ key: String, objects: [Value]
-  ) throws(ParseError) -> ParseOperation {
-    try changing(key, .append(objects.map { Constant($0) }))
+  ) -> ParseOperation {
+    composed(key, .append(objects.map { Constant($0) }))
   }
 
   /// Adds the elements that an array does not have at its end. A property without a value becomes an
   /// array. `save()` throws as for `add(_:objects:)`.
   public func addUnique<Value: Encodable & Sendable>(
     _ key: String, objects: [Value]
-  ) throws(ParseError) -> ParseOperation {
-    try changing(key, .union(objects.map { Constant($0) }))
+  ) -> ParseOperation {
+    composed(key, .union(objects.map { Constant($0) }))
   }
 
   /// Removes every element that equals one of these from an array. A property without a value becomes an
   /// empty array. `save()` throws as for `add(_:objects:)`.
   public func remove<Value: Encodable & Sendable>(
     _ key: String, objects: [Value]
+  ) -> ParseOperation {
+    composed(key, .removal(objects.map { Constant($0) }))
+  }
+
+  // MARK: Key paths
+
+  /// Same as `set(_:to:)`, under Parse's name.
+  public func set<Value: Encodable & Equatable & Sendable>(
+    _ key: (String, WritableKeyPath<T, Value?>), value: Value?
   ) throws(ParseError) -> ParseOperation {
-    try changing(key, .removal(objects.map { Constant($0) }))
+    try set(key, to: value)
+  }
+
+  /// Sets a property, unless the target has the value already and the chain does not change it. Nil
+  /// removes it. The key is the one that an encoder writes for the property.
+  ///
+  ///     let saved = try book.operation.set(\.title, to: "Dune Messiah").save()
+  public func set<Value: Encodable & Equatable & Sendable>(
+    _ keyPath: WritableKeyPath<T, Value?>, to value: Value?
+  ) -> ParseOperation {
+    guard let some = value ?? target[keyPath: keyPath] else { return self }
+    var result = self
+    do {
+      return try set((Self.key(of: keyPath, some), keyPath), to: value)
+    } catch {
+      result.failure = failure ?? ParseError(error)
+      return result
+    }
+  }
+
+  /// Same as `set(_:to:)`, under Parse's name.
+  public func set<Value: Encodable & Equatable & Sendable>(
+    _ keyPath: WritableKeyPath<T, Value?>, value: Value?
+  ) -> ParseOperation {
+    set(keyPath, to: value)
+  }
+
+  /// The key of a property: the only one that an object with nothing but a value of it has.
+  private static func key<Value>(
+    of keyPath: WritableKeyPath<T, Value?>, _ value: Value
+  ) throws(ParseError) -> String {
+    var (without, with) = (T(), T())
+    without[keyPath: keyPath] = nil
+    with[keyPath: keyPath] = value
+    let keys = Set(Description.fields(of: with).keys)
+      .subtracting(Description.fields(of: without).keys)
+    guard keys.count == 1, let key = keys.first else {
+      throw ParseError(.invalidKeyName, "The key of the property is not known: use set(_:value:).")
+    }
+    return key
+  }
+
+  /// Same as `unset(_:)`; the key path only names the property's type.
+  public func unset<Value>(_ key: (String, WritableKeyPath<T, Value?>)) -> ParseOperation {
+    unset(key.0)
+  }
+
+  /// Same as `add(_:objects:)`; the compiler checks the type of the elements.
+  public func add<Value: Encodable & Sendable>(
+    _ key: (String, WritableKeyPath<T, [Value]?>), objects: [Value]
+  ) -> ParseOperation {
+    add(key.0, objects: objects)
+  }
+
+  /// Same as `addUnique(_:objects:)`; the compiler checks the type of the elements.
+  public func addUnique<Value: Encodable & Sendable>(
+    _ key: (String, WritableKeyPath<T, [Value]?>), objects: [Value]
+  ) -> ParseOperation {
+    addUnique(key.0, objects: objects)
+  }
+
+  /// Same as `remove(_:objects:)`; the compiler checks the type of the elements.
+  public func remove<Value: Encodable & Sendable>(
+    _ key: (String, WritableKeyPath<T, [Value]?>), objects: [Value]
+  ) -> ParseOperation {
+    remove(key.0, objects: objects)
+  }
+
+  // MARK: Composing
+
+  /// The chain with one more operation. Keeps its error.
+  private func composed(_ key: String, _ change: Change) -> ParseOperation {
+    do { return try changing(key, change) } catch {
+      var result = self
+      result.failure = failure ?? error
+      return result
+    }
   }
 
   private func changing(_ key: String, _ change: Change) throws(ParseError) -> ParseOperation {
@@ -189,6 +280,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
   @discardableResult
   public func save() throws(ParseError) -> T {
     try reporting {
+      if let failure { throw failure }
       let context = try ParseSwift.context
       for relation in relations {
         try Relations.declare(relation.key, relation.child, in: context.firestore)
@@ -203,6 +295,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
   @discardableResult
   public func save() async throws(ParseError) -> T {
     try await reporting {
+      if let failure { throw failure }
       let context = try ParseSwift.context
       for relation in relations {
         try await Relations.declare(relation.key, relation.child, in: context.firestore)
@@ -215,6 +308,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
 
   /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
   /// else on any thread. Returns at once.
+  @preconcurrency
   public func save(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<T, ParseError>) -> Void

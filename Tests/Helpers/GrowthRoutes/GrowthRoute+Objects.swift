@@ -127,8 +127,9 @@ extension GrowthRoute {
       }
     },
     GrowthRoute(
-      "the vertices of a polygon", ["ParsePolygon.init(_:)", "withinPolygon(key:points:)"],
-      of: "ParseSwift", because: "Both check each point once."
+      "the vertices of a polygon",
+      ["ParsePolygon.init(_:)", "geoPoint(_:within:)", "withinPolygon(key:points:)"],
+      of: "ParseSwift", because: "All check each point once."
     ) { shelf, count in
       let points = try (0..<count).map { index in
         let angle = Double(index) / Double(count) * 2 * .pi

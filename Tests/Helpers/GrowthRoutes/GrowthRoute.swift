@@ -66,6 +66,7 @@ public struct GrowthRoute: Sendable {
       "Hearth.FirestoreErrorCode.init(_:userInfo:)": "Keeps the dictionary.",
       "Hearth.LayerBenchmarks.find(_:in:)": "For the benchmarks alone.",
       "Hearth.LayerBenchmarks.validate(documentBytes:)": "For the benchmarks alone.",
+      "ParseSwift.Error.containedIn(_:)": once,
       "ParseSwift.ParseIdentity.init(user:roles:)": once,
       "ParseSwift.Query.aggregate(_:)": "Unavailable.",
       "ParseSwift.matchesText(key:text:options:)": "There are three options.",
