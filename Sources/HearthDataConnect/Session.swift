@@ -38,11 +38,13 @@ final class Session {
       ?? remedy.map { " \($0)" } ?? ""
   }
 
-  /// As `Suggestion.closest`.
+  /// The name that has the rules of names on its side, or else `Suggestion.closest`.
   func closestName(to name: String, among candidates: some Sequence<String>) -> String? {
     guard suggestionCount < Self.maximumSuggestions else { return nil }
     suggestionCount += 1
-    return Suggestion.closest(to: name, among: candidates)
+    let candidates = Array(candidates)
+    return regularName(for: name, among: candidates)
+      ?? Suggestion.closest(to: name, among: candidates)
   }
 
   func object(_ name: String) -> InputObject? {

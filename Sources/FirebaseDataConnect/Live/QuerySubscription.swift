@@ -1,3 +1,5 @@
+import Dispatch
+import Foundation
 import Synchronization
 
 /// The results of a query over time: iterate it, or call `sink`.
@@ -16,7 +18,11 @@ public struct QuerySubscription<ResultData: Sendable>: AsyncSequence, Sendable {
   /// Iteration never throws: errors of the query are elements.
   public typealias Failure = Never
 
+  /// Runs a closure where `sink` calls its own. Nil for any thread.
+  private typealias Schedule = @Sendable (@escaping @Sendable () -> Void) -> Void
+
   private let stream: AsyncStream<Element>
+  private var schedule: Schedule?
 
   init(_ stream: AsyncStream<Element>) { self.stream = stream }
 
@@ -38,8 +44,32 @@ public struct QuerySubscription<ResultData: Sendable>: AsyncSequence, Sendable {
     AsyncIterator(iterator: stream.makeAsyncIterator())
   }
 
+  /// The same subscription, whose `sink` calls its closure on a queue. Iteration is where it was.
+  ///
+  ///     let queue = DispatchQueue(label: "views")
+  ///     let subscription = try await reference.subscribe().receive(on: queue).sink { result in
+  ///       print((try? result.get().data) as Any)
+  ///     }
+  ///
+  /// A service on Linux has no main run loop: `.main` runs nothing there, unless the program calls
+  /// `dispatchMain()`. Prefer `for await` in a task of the main actor.
+  public func receive(on queue: DispatchQueue) -> QuerySubscription {
+    scheduled { body in queue.async(execute: body) }
+  }
+
+  /// Same as `receive(on:)` for a dispatch queue.
+  public func receive(on queue: OperationQueue) -> QuerySubscription {
+    scheduled { body in queue.addOperation(body) }
+  }
+
+  private func scheduled(_ schedule: @escaping Schedule) -> QuerySubscription {
+    var copy = self
+    copy.schedule = schedule
+    return copy
+  }
+
   /// Calls `receiveValue` with each element, until the returned object is cancelled or released.
-  /// Calls come one after another, on any thread.
+  /// Calls come one after another, on any thread unless `receive(on:)` has named a queue.
   ///
   ///     let subscription = try await reference.subscribe().sink { result in
   ///       print((try? result.get().data) as Any)
@@ -47,14 +77,35 @@ public struct QuerySubscription<ResultData: Sendable>: AsyncSequence, Sendable {
   public func sink(
     receiveValue: @escaping @Sendable (Element) -> Void
   ) -> AnyCancellable {
-    let task = Task { [stream] in
+    let task = Task { [stream, schedule] in
       for await value in stream {
         if Task.isCancelled { return }
-        receiveValue(value)
+        guard let schedule else {
+          receiveValue(value)
+          continue
+        }
+        let isCancelled = Cancellation()
+        await withTaskCancellationHandler {
+          await withCheckedContinuation { continuation in
+            schedule {
+              if !isCancelled.isSet { receiveValue(value) }
+              continuation.resume()
+            }
+          }
+        } onCancel: {
+          isCancelled.set()
+        }
       }
     }
     return AnyCancellable { task.cancel() }
   }
+}
+
+/// Whether a subscription was cancelled while a result waited for its queue.
+private final class Cancellation: Sendable {
+  private let state = Mutex(false)
+  var isSet: Bool { state.withLock(\.self) }
+  func set() { state.withLock { $0 = true } }
 }
 
 /// Something that can be cancelled, as in Combine. Releasing the last reference cancels it, too.

@@ -128,8 +128,9 @@ extension OperationLowering {
     }
     session.diagnostics.error(
       "\(parent.name) has no field \"\(name.text)\"."
-        + session.suggestion(
-          for: name.text, among: names, otherwise: "Remove it, or add it to the type."),
+        + (session.missingJoin(name.text)
+          ?? session.suggestion(
+            for: name.text, among: names, otherwise: "Remove it, or add it to the type.")),
       at: name.position)
   }
 

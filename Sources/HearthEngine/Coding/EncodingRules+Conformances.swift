@@ -9,8 +9,9 @@ private enum GeoPointKeys: String, CodingKey { case latitude, longitude }
 private enum VectorKeys: String, CodingKey { case array }
 
 extension Timestamp: Codable {
-  /// With Firestore's decoder, reads a timestamp of a document; with any other, such as `JSONDecoder`, an object:
-  /// `{"seconds": 1700000000, "nanoseconds": 0}`. Throws `DecodingError` for anything else.
+  /// With Firestore's decoder, reads a timestamp of a document; with any other, such as `JSONDecoder`, an object,
+  /// `{"seconds": 1700000000, "nanoseconds": 0}`, or a text as in RFC 3339, `"2026-02-28T12:00:00.5Z"`. Throws
+  /// `DecodingError` for anything else.
   public convenience init(from decoder: any Decoder) throws {
     if let instant = try DocumentDecoder.of(decoder)?.decodeTimestamp() {
       self.init(instant)
@@ -20,10 +21,26 @@ extension Timestamp: Codable {
       self.init(seconds: moment.seconds, nanoseconds: moment.nanoseconds)
       return
     }
+    // A text of a document is not a time.
+    if DocumentDecoder.of(decoder) == nil, let text = Self.text(of: decoder) {
+      guard let time = RFC3339.read(text, takesLowercase: true) else {
+        throw DecodingError.dataCorrupted(
+          .init(
+            codingPath: decoder.codingPath,
+            debugDescription:
+              "'\(text)' is no timestamp. A timestamp has the form 2026-02-28T12:00:00.000Z."))
+      }
+      self.init(seconds: time.seconds, nanoseconds: time.nanoseconds)
+      return
+    }
     let container = try decoder.container(keyedBy: TimestampKeys.self)
     self.init(
       seconds: try container.decode(Int64.self, forKey: .seconds),
       nanoseconds: try container.decode(Int32.self, forKey: .nanoseconds))
+  }
+
+  private static func text(of decoder: any Decoder) -> String? {
+    try? decoder.singleValueContainer().decode(String.self)
   }
 
   /// With Firestore's encoder, writes a timestamp; with any other, the object that `init(from:)` reads.
