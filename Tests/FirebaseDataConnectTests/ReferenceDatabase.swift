@@ -8,7 +8,7 @@ import Hearth
 /// found by looking at all rows.
 ///
 /// A comparison is true or false, and one with a value is false for null. Null comes first. Foreign keys
-/// are checked when a row is written, and unique columns at the commit.
+/// are checked at the end of a root field, and unique columns at the commit.
 struct ReferenceDatabase {
   typealias Row = [String: DataValue]
 
@@ -28,6 +28,8 @@ struct ReferenceDatabase {
   private(set) var rows: [String: [Row]] = [:]
   private var serials: [String: Int64] = [:]
   private(set) var written: Set<RowKey> = []
+  /// The references that the current root field has written, with the keys that they have.
+  private var references: [(reference: Reference, key: [DataValue])] = []
 
   init(_ schema: Schema) {
     self.schema = schema
@@ -609,22 +611,25 @@ struct ReferenceDatabase {
     guard let arguments = OperationInput.object(root.arguments).resolved(variables)?.fields else {
       throw Failure("no arguments")
     }
+    references = []
     switch root.action {
     case .insert, .upsert:
       guard case .object(let data)? = arguments["data"] else { throw Failure("no data") }
       let key = try save(
         data, table, isUpsert: root.action == .upsert, made: response?["id"], variables)
+      try checkReferences()
       return try result(key, table, root, variables)
     case .insertMany, .upsertMany:
-      var keys: [DataValue] = []
+      var keys: [[DataValue]] = []
       for (index, data) in (arguments["data"]?.elements ?? []).enumerated() {
         let made = response?.elements.flatMap { index < $0.count ? $0[index]["id"] : nil }
-        let key = try save(
-          data.fields ?? DataObject(), table, isUpsert: root.action == .upsertMany, made: made,
-          variables)
-        keys.append(try result(key, table, root, variables))
+        keys.append(
+          try save(
+            data.fields ?? DataObject(), table, isUpsert: root.action == .upsertMany, made: made,
+            variables))
       }
-      return .list(keys)
+      try checkReferences()
+      return .list(try keys.map { try result($0, table, root, variables) })
     case .update:
       let data = try self.changes(arguments["data"]?.fields ?? DataObject(), table, variables)
       guard let key = try selectedKey(table, arguments, variables),
@@ -633,12 +638,14 @@ struct ReferenceDatabase {
         try check(root.selections, variables)
         return .null
       }
+      try checkReferences()
       written.insert(RowKey(table: table.typeName, values: key))
       return try result(key, table, root, variables)
     case .updateMany:
       let data = try self.changes(arguments["data"]?.fields ?? DataObject(), table, variables)
       let keys = try self.keys(table, arguments, variables)
       for key in keys { _ = try update(key, data, table) }
+      try checkReferences()
       return .int(Int64(keys.count))
     case .delete:
       guard let key = try selectedKey(table, arguments, variables), row(key, table) != nil else {
@@ -772,7 +779,7 @@ struct ReferenceDatabase {
     where !column.isNullable && changes.values[column.name] ?? .null == .null {
       throw Failure("\(column.name) must have a value")
     }
-    try checkReferences(of: changes.values, table)
+    note(referencesOf: changes.values, table)
     guard let key = givenKey(), row(key, table) == nil else { throw Failure("there is a row") }
     rows[table.typeName, default: []].append(changes.values)
     written.insert(RowKey(table: table.typeName, values: key))
@@ -791,14 +798,20 @@ struct ReferenceDatabase {
     }
   }
 
-  private func checkReferences(
-    of row: Row, _ table: Table, changed: Set<String>? = nil
-  ) throws {
+  private mutating func note(
+    referencesOf row: Row, _ table: Table, changed: Set<String>? = nil
+  ) {
     for reference in table.references {
       if let changed, changed.isDisjoint(with: reference.columns) { continue }
       let key = reference.columns.map { row[$0] ?? .null }
-      if key.contains(.null) { continue }
-      guard try self.row(key, self.table(reference.target)) != nil else {
+      if !key.contains(.null) { references.append((reference, key)) }
+    }
+  }
+
+  /// The rows of one field refer to each other in any order.
+  private func checkReferences() throws {
+    for (reference, key) in references {
+      guard try row(key, table(reference.target)) != nil else {
         throw Failure("\(reference.name) refers to nothing")
       }
     }
@@ -819,7 +832,7 @@ struct ReferenceDatabase {
       throw Failure("\(column.name) must have a value")
     }
     let changed = Set(changes.values.keys).union(changes.updates.map(\.column.name))
-    try checkReferences(of: new, table, changed: changed)
+    note(referencesOf: new, table, changed: changed)
     rows[table.typeName]?[index] = new
     return true
   }

@@ -39,6 +39,7 @@ import Testing
     query Studios { studios { name movies_on_studio(orderBy: [{year: ASC}], limit: 1) { title } } }
     query ByYear { movies(orderBy: [{year: ASC}]) { year _count } }
     query Words { movies_search(query: "space") { title } }
+    query Without { movies_search(query: "space -sea or the") { title } }
     query Counted { studios(where: {movies_on_studio: {count: {gt: 1}}}) { name } }
     query FirstCounted { studio(first: {where: {movies_on_studio: {count: {gt: 1}}}}) { name } }
     query Groups { studios { name movies_on_studio { _count } } }
@@ -170,6 +171,10 @@ import Testing
           ])
         }.first == [["title": "Alien"]])
     }
+    #expect(
+      try await results("Without", until: [["title": "Alien"]]) {
+        try await movies.document("Moon").updateData(["plot": "A sea in space"])
+      }.first?.elements?.count == 2)
     #expect(
       try await results(
         "Sorted", until: [["movies_on_studio": [["title": "Moon"], ["title": "Alien"]]]]

@@ -77,6 +77,48 @@ import Testing
     #expect(try await titles(["text": "spice"]) == ["Lawrence"])
   }
 
+  @Test func `a text is read as a web search`() async throws {
+    try await fill()
+    #expect(try await titles(["text": "the deserts of a planet"]) == ["Dune"])
+    #expect(try await titles(["text": "desert -worm"]) == ["Lawrence"])
+    #expect(try await titles(["text": "-worm"]) == ["Lawrence"])
+    #expect(try await titles(["text": "-desert -\"small town\""]).isEmpty)
+    #expect(try await titles(["text": "town or sand -planet"]) == ["Tremors"])
+    #expect(try await titles(["text": "man or town"]).count == 2)
+    #expect(try await titles(["text": "man or town", "after": 1970]) == ["Tremors"])
+    #expect(try await titles(["text": "worm -spice", "limit": 1]) == ["Tremors"])
+    #expect(try await titles(["text": "\"the small town\""]) == ["Tremors"])
+    #expect(try await titles(["text": "\"town small\" or crosses"]) == ["Lawrence"])
+  }
+
+  @Test(arguments: ["QUERY", "PLAIN", "PHRASE", "ADVANCED"])
+  func `a text without words finds nothing`(format: String) async throws {
+    try await fill()
+    for text in ["", "  ", "...", "the", "a"] {
+      #expect(try await titles(["text": .string(text), "format": .string(format)]).isEmpty)
+      for name in ["FindInOrder", "FindScored", "FindWithReviews"] {
+        let found = try await connector.query(name, ["text": .string(text)])
+        #expect(found["movies_search"] == .list([]))
+      }
+    }
+  }
+
+  @Test func `rows without a word have scores, an order and relations`() async throws {
+    try await fill()
+    let found = try await connector.query("FindScored", ["text": "desert -worm"])["movies_search"]
+    let score = try Double(
+      dataConnectValue: found?.elements?.first?["_metadata"]?["relevance"] ?? .null)
+    #expect(found?.elements?.count == 1 && score > 0)
+    let ordered = try await connector.query("FindInOrder", ["text": "town or desert"])
+    #expect(
+      ordered["movies_search"]?.elements?.map { $0["title"] } == ["Tremors", "Dune", "Lawrence"])
+    let related = try await connector.query("FindWithReviews", ["text": "-desert"])
+    #expect(
+      related["movies_search"] == [
+        ["title": "Tremors", "reviews_on_movie": [["text": "Tremors"]]]
+      ])
+  }
+
   @Test func `a phrase is found as a whole`() async throws {
     try await fill()
     #expect(try await titles(["text": "small town", "format": "PHRASE"]) == ["Tremors"])
@@ -108,7 +150,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", 1), ("a b", 3), ("a &", 4), ("(a", 3), ("a)", 2), ("a <2> b", 4), ("'a", 3),
+    ("a b", 3), ("a &", 4), ("(a", 3), ("a)", 2), ("a <2> b", 4), ("'a", 3),
     ("a <-> b:*", 1),
     ("| a", 1), ("!", 2),
   ])

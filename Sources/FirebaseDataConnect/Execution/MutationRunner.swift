@@ -7,6 +7,10 @@ struct MutationRunner {
   private(set) var execution: Execution
   private let writer: WriteTransaction
   private(set) var written = WrittenRows()
+  /// The references of the current field that have led to no row yet.
+  private var postponed: [PostponedReference] = []
+  /// The place of the row that is being saved, below the root field.
+  private var place: [DataConnectPathSegment] = []
 
   private var reader: QueryRunner { QueryRunner(execution: execution, reader: writer) }
   private var builder: FilterBuilder { FilterBuilder(execution: execution, reader: writer) }
@@ -38,28 +42,30 @@ struct MutationRunner {
   private mutating func value(of root: RootField) throws -> DataValue {
     if root.action == .typename { return "Mutation" }
     let layout = try execution.plan.layout(root.table)
+    postponed = []
     switch root.action {
     case .insert, .upsert:
       guard case .object(let data)? = execution.argument("data", root.arguments) else {
         throw OperationFailure("'data' is missing.")
       }
       let key = try save(data, layout, isUpsert: root.action == .upsert)
+      try checkReferences()
       return try result(key, layout, root)
     case .insertMany, .upsertMany:
       let list = execution.argument("data", root.arguments)
-      var keys: [DataValue] = []
-      for (index, value) in (list?.elements ?? list.map { [$0] } ?? []).enumerated() {
-        guard case .object(let data) = value else { throw OperationFailure("'data' is missing.") }
-        do {
-          let key = try save(data, layout, isUpsert: root.action == .upsertMany)
-          keys.append(try result(key, layout, root))
-        } catch {
-          var failure = OperationFailure(error, in: execution.plan)
-          failure.path.insert(.listIndex(index), at: 0)
-          throw failure
+      let rows = list?.elements ?? list.map { [$0] } ?? []
+      let keys = try rows.enumerated().map { index, value in
+        try below([.listIndex(index)]) { runner in
+          guard case .object(let data) = value else { throw OperationFailure("'data' is missing.") }
+          return try runner.save(data, layout, isUpsert: root.action == .upsertMany)
         }
       }
-      return keys.isEmpty ? try notReached(root, layout, .list([])) : .list(keys)
+      try checkReferences()
+      // A result may have rows that were saved after it.
+      let results = try keys.enumerated().map { index, key in
+        try below([.listIndex(index)]) { try $0.result(key, layout, root) }
+      }
+      return results.isEmpty ? try notReached(root, layout, .list([])) : .list(results)
     case .update:
       guard case .object(let data)? = execution.argument("data", root.arguments) else {
         throw OperationFailure("'data' is missing.")
@@ -68,6 +74,7 @@ struct MutationRunner {
       guard let documentID = try reader.documentID(root, layout),
         let key = try update(documentID, changes, layout)
       else { return try notReached(root, layout, .null) }
+      try checkReferences()
       written.byKey.insert(RowIdentity(layout.table.collectionID, documentID))
       return try result(key, layout, root)
     case .updateMany:
@@ -80,6 +87,7 @@ struct MutationRunner {
         _ = try update(documentID, changes, layout)
         written.byFilter.insert(RowIdentity(layout.table.collectionID, documentID))
       }
+      try checkReferences()
       return .int(Int64(ids.count))
     case .delete:
       guard let documentID = try reader.documentID(root, layout) else {
@@ -174,6 +182,42 @@ struct MutationRunner {
     }
   }
 
+  // MARK: References
+
+  /// A reference to a row that does not exist, or is written later by the same field.
+  private struct PostponedReference {
+    let target: DocumentReference
+    /// Thrown if there is no such row at the end of the field.
+    let failure: OperationFailure
+  }
+
+  /// Throws the failure of the first reference that leads to no row.
+  ///
+  /// As in PostgreSQL, a field is a statement: its rows refer to each other in any order.
+  private mutating func checkReferences() throws {
+    defer { postponed = [] }
+    for reference in postponed where try !exists(reference.target) { throw reference.failure }
+  }
+
+  private func exists(_ document: DocumentReference) throws -> Bool {
+    try writer.getDocument(document, as: Existing?.self) != nil
+  }
+
+  /// Runs `body` for a row that is `segments` below the current one: its errors have this place.
+  private mutating func below<Result>(
+    _ segments: [DataConnectPathSegment], _ body: (inout MutationRunner) throws -> Result
+  ) throws -> Result {
+    place += segments
+    defer { place.removeLast(segments.count) }
+    do {
+      return try body(&self)
+    } catch {
+      var failure = OperationFailure(error, in: execution.plan)
+      failure.path = segments + failure.path
+      throw failure
+    }
+  }
+
   // MARK: Inserts
 
   private mutating func save(
@@ -264,19 +308,15 @@ struct MutationRunner {
   }
 
   private mutating func saveChildren(of key: [DataValue], _ data: RowData) throws {
-    for (layout, reference, rows) in data.children {
+    for (name, layout, reference, rows) in data.children {
       let target = try execution.plan.layout(reference.target)
       if rows.isEmpty { continue }
       let values = try values(of: reference.targetColumns, key, target)
       for (index, row) in rows.enumerated() {
         var row = row
         for (column, value) in zip(reference.columns, values) { row[column] = value }
-        do {
-          _ = try save(row, layout, isUpsert: false)
-        } catch {
-          var failure = OperationFailure(error, in: execution.plan)
-          failure.path.insert(.listIndex(index), at: 0)
-          throw failure
+        try below([.field(name), .listIndex(index)]) { [row] runner in
+          _ = try runner.save(row, layout, isUpsert: false)
         }
       }
     }
@@ -304,7 +344,7 @@ struct MutationRunner {
   }
 
   /// - Parameter isNew: Columns without a value become null, if they may.
-  private func fill(
+  private mutating func fill(
     _ row: inout StoredRow, with values: [String: DataValue], _ layout: TableLayout, isNew: Bool
   ) throws {
     for column in layout.table.columns {
@@ -325,10 +365,11 @@ struct MutationRunner {
         continue
       }
       let document = target.document(key, in: firestore)
-      guard try writer.getDocument(document, as: Existing?.self) != nil else {
-        throw OperationFailure(
+      if try !exists(document) {
+        let failure = OperationFailure(
           "\(layout.table.typeName).\(reference.name) refers to a row of \(reference.target) that "
-            + "does not exist.")
+            + "does not exist.", path: place)
+        postponed.append(PostponedReference(target: document, failure: failure))
       }
       row[reference.name] = .reference(document)
     }
@@ -337,7 +378,7 @@ struct MutationRunner {
   // MARK: Updates
 
   /// The key. Nil if there is no such row.
-  private func update(
+  private mutating func update(
     _ documentID: String, _ data: RowData, _ layout: TableLayout
   ) throws -> [DataValue]? {
     let document = layout.collection(firestore).document(documentID)
@@ -419,6 +460,7 @@ struct MutationRunner {
     }
     var changes = StoredRow()
     try fill(&changes, with: data.values, layout, isNew: false)
+    try checkReferences()
     if !changes.names.isEmpty {
       try writer.setData(from: changes, forDocument: document, mergeFields: changes.names)
     }

@@ -101,55 +101,49 @@ struct QueryRunner {
   private func found(
     _ root: RootField, _ layout: TableLayout, _ projection: Projection
   ) throws -> [DataValue] {
-    let isScored = projection.hasRelevance || Self.threshold(root, execution) != nil
-    if Self.isAdvanced(root, execution) {
-      return try foundByExpression(root, layout, projection)
-    } else if Self.hasOrder(root, execution) {
-      guard let search = try search(root, layout, isScored: isScored) else { return [] }
+    guard let expression = try searchExpression(root, layout) else { return [] }
+    guard let text = expression.searchText else {
+      return try found(by: expression, root, layout, projection)
+    }
+    let isScored = isScored(root, projection)
+    let search = try search(text, layout, isScored: isScored)
+    if hasOrder(root) {
       let ids = try scored(search, root, projection)
       if ids.isEmpty { return [] }
       return try list(
         root.arguments, layout, projection, [.whereField(FieldPath.documentID(), inSet: ids)])
-    } else if isScored {
-      guard
-        let page = try search(root, layout, isScored: true).flatMap({
-          try builder.page(layout, root.arguments, from: $0)
-        })
-      else { return [] }
-      return try rows(scored(page, root, projection), layout, projection)
-    } else {
-      guard let page = try searched(root, layout) else { return [] }
-      return try found(page, layout, projection)
     }
+    guard let page = try builder.page(layout, root.arguments, from: search) else { return [] }
+    if isScored { return try rows(scored(page, root, projection), layout, projection) }
+    return try found(page, layout, projection)
   }
 
-  private static func isAdvanced(_ root: RootField, _ execution: Execution) -> Bool {
-    execution.argument("queryFormat", root.arguments) == "ADVANCED"
-  }
-
-  /// An `ADVANCED` search. Each term is a search of its own; the scores of those that a row has are
-  /// added.
-  private func foundByExpression(
-    _ root: RootField, _ layout: TableLayout, _ projection: Projection
+  /// A search with `-word` or `or`. Each term is a search of its own; the scores of those that a row
+  /// has are added.
+  private func found(
+    by expression: SearchExpression, _ root: RootField, _ layout: TableLayout,
+    _ projection: Projection
   ) throws -> [DataValue] {
-    guard case .string(let text)? = execution.argument("query", root.arguments) else { return [] }
-    let threshold = Self.threshold(root, execution) ?? -.infinity
-    let scores = try SearchExpression(text).scores { term in
-      let query = try search(term, root, layout, isScored: true)
+    let threshold = threshold(root) ?? -.infinity
+    var everything: [ExactText]?
+    let scores = try expression.scores { text in
+      let query = try search(text, layout, isScored: true)
       return try reader.getDocuments(query).documents.reduce(into: [:]) { scores, document in
         scores[ExactText(document.documentID)] = document[Self.scoreField] as? Double ?? 0
       }
     } everything: {
-      try reader.getDocuments(layout.collection(firestore).select([FieldPath.documentID()]))
-        .documents.map { ExactText($0.documentID) }
+      if let everything { return everything }
+      let ids = try reader.getDocuments(
+        layout.collection(firestore).select([FieldPath.documentID()])
+      ).documents.map { ExactText($0.documentID) }
+      everything = ids
+      return ids
     }
     .filter { $0.value >= threshold }
     projection.setScores(scores)
     if scores.isEmpty { return [] }
     let isFound = Filter.whereField(FieldPath.documentID(), inSet: scores.keys.sorted().map(\.text))
-    if Self.hasOrder(root, execution) {
-      return try list(root.arguments, layout, projection, [isFound])
-    }
+    if hasOrder(root) { return try list(root.arguments, layout, projection, [isFound]) }
     let filters = try builder.filters(layout, execution.argument("where", root.arguments))
     let offset = try builder.number("offset", root.arguments) ?? 0
     let limit = try builder.number("limit", root.arguments) ?? 100
@@ -166,7 +160,7 @@ struct QueryRunner {
   private func scored(
     _ search: Query, _ root: RootField, _ projection: Projection
   ) throws -> [String] {
-    let threshold = Self.threshold(root, execution) ?? -.infinity
+    let threshold = threshold(root) ?? -.infinity
     var scores: [ExactText: Double] = [:]
     var ids: [String] = []
     for document in try reader.getDocuments(search).documents {
@@ -182,53 +176,52 @@ struct QueryRunner {
   /// Of a document that a search has found. No column has the name.
   private static let scoreField = "@relevance"
 
-  private static func threshold(_ root: RootField, _ execution: Execution) -> Double? {
+  private func threshold(_ root: RootField) -> Double? {
     execution.argument("relevanceThreshold", root.arguments)
       .flatMap { $0.isNull ? nil : try? Double(dataConnectValue: $0) }
   }
 
-  /// Whether the results of a search are other than a page in the order of their scores.
-  static func isOrderedOrScored(
-    _ root: RootField, _ projection: Projection, _ execution: Execution
-  ) -> Bool {
-    hasOrder(root, execution) || projection.hasRelevance || threshold(root, execution) != nil
-      || isAdvanced(root, execution)
+  private func isScored(_ root: RootField, _ projection: Projection) -> Bool {
+    projection.hasRelevance || threshold(root) != nil
   }
 
   /// Whether a search has another order than that of its scores.
-  private static func hasOrder(_ root: RootField, _ execution: Execution) -> Bool {
+  private func hasOrder(_ root: RootField) -> Bool {
     let orders = execution.argument("orderBy", root.arguments)
     return orders.map { $0.elements ?? [$0] }?.contains { $0.fields?.isEmpty == false } ?? false
   }
 
-  /// The page of a search, the best rows first. Nil if it has no rows.
-  func searched(_ root: RootField, _ layout: TableLayout) throws -> Query? {
-    try search(root, layout).flatMap { try builder.page(layout, root.arguments, from: $0) }
-  }
-
-  /// All that a search finds, without its conditions. Nil for a text that is null.
-  private func search(
-    _ root: RootField, _ layout: TableLayout, isScored: Bool = false
+  /// A page of a search that is a query of the database: the best rows first. Nil for a search that
+  /// needs scores, another order or several queries, and for one that finds nothing.
+  func searchPage(
+    _ root: RootField, _ layout: TableLayout, _ projection: Projection
   ) throws -> Query? {
-    guard case .string(var text)? = execution.argument("query", root.arguments) else { return nil }
-    switch execution.argument("queryFormat", root.arguments) ?? "QUERY" {
-    case "PLAIN": text = text.replacing("\"", with: " ").replacing("*", with: " ")
-    case "PHRASE": text = "\"\(text.replacing("\"", with: " "))\""
-    default: break
-    }
-    return try search(text, root, layout, isScored: isScored)
+    guard let text = try searchExpression(root, layout)?.searchText, !hasOrder(root),
+      !isScored(root, projection)
+    else { return nil }
+    return try builder.page(layout, root.arguments, from: try search(text, layout, isScored: false))
   }
 
-  private func search(
-    _ text: String, _ root: RootField, _ layout: TableLayout, isScored: Bool
-  ) throws -> Query {
-    guard let fields = layout.searchFields else {
-      throw OperationFailure("\(layout.table.typeName) has no column with @searchable.")
-    }
+  /// The expression of a search. Nil if it finds nothing: its text is null, or has no word with content.
+  private func searchExpression(
+    _ root: RootField, _ layout: TableLayout
+  ) throws -> SearchExpression? {
     for name in ["distinct", "having"]
     where execution.argument(name, root.arguments).map({ !$0.isNull && $0 != .bool(false) }) == true
     {
       throw OperationFailure("'\(name)' of a search is not implemented.")
+    }
+    guard case .string(let text)? = execution.argument("query", root.arguments) else { return nil }
+    let format = execution.argument("queryFormat", root.arguments)?.text ?? "QUERY"
+    return try SearchExpression.parsed(
+      text, format: SearchQueryFormat(rawValue: format) ?? .QUERY,
+      SearchWords(language: layout.searchLanguage))
+  }
+
+  /// All that a search finds, without its conditions.
+  private func search(_ text: String, _ layout: TableLayout, isScored: Bool) throws -> Query {
+    guard let fields = layout.searchFields else {
+      throw OperationFailure("\(layout.table.typeName) has no column with @searchable.")
     }
     return layout.collection(firestore).search(
       text, in: fields, scoreField: isScored ? Self.scoreField : nil)

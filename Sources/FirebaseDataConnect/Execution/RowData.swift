@@ -9,7 +9,7 @@ struct RowData {
   /// `…_update`, in order.
   var updates: [(column: TableLayout.ColumnLayout, operation: String, value: DataValue)] = []
   /// `reviews_on_movie: […]`
-  var children: [(layout: TableLayout, reference: Reference, rows: [DataObject])] = []
+  var children: [(name: String, layout: TableLayout, reference: Reference, rows: [DataObject])] = []
 
   init(_ object: DataObject, _ layout: TableLayout, _ execution: Execution) throws {
     for (name, value) in object.members {
@@ -47,13 +47,13 @@ struct RowData {
       default: break
       }
       throw OperationFailure("'\(name)' is not implemented.")
-    } else if case .referring(let table, let name, _)? = execution.plan
+    } else if case .referring(let table, let referenceName, _)? = execution.plan
       .relation(name, of: layout.table)?.kind,
-      let reference = try execution.plan.layout(table).table.reference(name)
+      let reference = try execution.plan.layout(table).table.reference(referenceName)
     {
       children.append(
         (
-          try execution.plan.layout(table), reference,
+          name, try execution.plan.layout(table), reference,
           (value.elements ?? [value]).compactMap(\.fields)
         ))
     } else {

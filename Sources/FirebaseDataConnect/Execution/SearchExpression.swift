@@ -1,21 +1,70 @@
-/// The text of an `ADVANCED` search: PostgreSQL's `tsquery`.
+/// The condition that a search puts to the words of a row, as PostgreSQL's `tsquery`.
 ///
-///     space & (ship | 'star trek') & !alien & tele:*
-///     small <-> town                 one behind the other
+///     sand or worm -"small town"
 ///
-/// `!` binds stronger than `<->`, that stronger than `&`, and that stronger than `|`.
-indirect enum SearchExpression: Equatable {
-  /// In the words of `Query.search`: a word, `begin*`, or a phrase in quotation marks.
+///         any
+///       ┌──┴──┐
+///     sand   all
+///         ┌───┴───┐
+///       worm     not
+///                 │
+///            "small town"
+///
+/// Words without content, such as "the", are in no expression.
+indirect enum SearchExpression: Hashable {
+  /// A text of `Query.search`: words, `begin*`, or a phrase in quotation marks.
   case term(String)
   case not(SearchExpression)
   case all([SearchExpression])
   case any([SearchExpression])
 
-  /// Throws an `OperationFailure` that names the place.
-  init(_ text: String) throws {
-    var parser = Parser(text)
-    self = try parser.expression()
-    try parser.end()
+  /// The most terms of an expression that needs several searches, as of a search of the database.
+  private static let termLimit = 64
+
+  /// Nil for a text without a word that has content. Throws an `OperationFailure` for a text with too
+  /// many words, and for an `ADVANCED` one that is not an expression, with the place.
+  static func parsed(
+    _ text: String, format: SearchQueryFormat, _ words: SearchWords
+  ) throws -> SearchExpression? {
+    let expression =
+      switch format {
+      case .QUERY: try web(text, words)
+      case .PLAIN: try words.words(in: text).map(SearchExpression.term)
+      case .PHRASE: try words.phrase(text).map(SearchExpression.term)
+      case .ADVANCED: try advanced(text, words)
+      }
+    if let expression, expression.searchText == nil, expression.termCount > termLimit {
+      throw OperationFailure("The text of a search has more than \(termLimit) words.")
+    }
+    return expression
+  }
+
+  /// The parts as one expression: each part once, without those that have no content.
+  static func joined(
+    _ parts: [SearchExpression?], _ join: ([SearchExpression]) -> SearchExpression
+  ) -> SearchExpression? {
+    var seen: Set<SearchExpression> = []
+    let distinct = parts.compactMap(\.self).filter { seen.insert($0).inserted }
+    return distinct.count > 1 ? join(distinct) : distinct.first
+  }
+
+  /// The text of one `Query.search` that finds the same rows. Nil if there is none.
+  var searchText: String? {
+    switch self {
+    case .term(let text): return text
+    case .all(let parts):
+      let texts = parts.compactMap(\.searchText)
+      return texts.count == parts.count ? texts.joined(separator: " ") : nil
+    case .not, .any: return nil
+    }
+  }
+
+  private var termCount: Int {
+    switch self {
+    case .term: 1
+    case .not(let expression): expression.termCount
+    case .all(let parts), .any(let parts): parts.reduce(0) { $0 + $1.termCount }
+    }
   }
 
   /// The ids of the rows that are found, with their scores.
@@ -61,131 +110,5 @@ indirect enum SearchExpression: Equatable {
 
   private var isNegative: Bool {
     if case .not = self { true } else { false }
-  }
-}
-
-extension SearchExpression {
-  private struct Parser {
-    private let text: [Character]
-    private var position = 0
-    private var depth = 0
-
-    /// Nested deeper, an expression is refused.
-    private static let depthLimit = 50
-
-    init(_ text: String) { self.text = Array(text) }
-
-    mutating func expression() throws -> SearchExpression {
-      depth += 1
-      defer { depth -= 1 }
-      guard depth <= Self.depthLimit else {
-        throw OperationFailure("An 'ADVANCED' search has at most \(Self.depthLimit) levels.")
-      }
-      var parts = [try conjunction()]
-      while accept("|") { parts.append(try conjunction()) }
-      return parts.count == 1 ? parts[0] : .any(parts)
-    }
-
-    mutating func end() throws {
-      skipSpace()
-      if position < text.count { throw expected("'&', '|' or the end") }
-    }
-
-    private mutating func conjunction() throws -> SearchExpression {
-      var parts = [try sequence()]
-      while accept("&") { parts.append(try sequence()) }
-      return parts.count == 1 ? parts[0] : .all(parts)
-    }
-
-    /// Words one behind the other are a phrase.
-    private mutating func sequence() throws -> SearchExpression {
-      let start = position
-      var parts = [try factor()]
-      while accept("<") {
-        guard accept("-") || accept("1"), accept(">") else {
-          throw expected("'<->'; other distances are not implemented:")
-        }
-        parts.append(try factor())
-      }
-      if parts.count == 1 { return parts[0] }
-      var words: [String] = []
-      for part in parts {
-        guard case .term(let word) = part, !word.hasSuffix("*") else {
-          position = start
-          throw expected("whole words around '<->'")
-        }
-        words.append(word.filter { $0 != "\"" })
-      }
-      return .term("\"\(words.joined(separator: " "))\"")
-    }
-
-    private mutating func factor() throws -> SearchExpression {
-      if accept("!") {
-        depth += 1
-        defer { depth -= 1 }
-        guard depth <= Self.depthLimit else {
-          throw OperationFailure("An 'ADVANCED' search has at most \(Self.depthLimit) levels.")
-        }
-        let negated = try factor()
-        if case .not(let twice) = negated { return twice }
-        return .not(negated)
-      }
-      if accept("(") {
-        let inner = try expression()
-        guard accept(")") else { throw expected("')'") }
-        return inner
-      }
-      return try term()
-    }
-
-    private mutating func term() throws -> SearchExpression {
-      skipSpace()
-      var word = ""
-      if accept("'") {
-        while position < text.count, text[position] != "'" { advance(into: &word) }
-        guard position < text.count else { throw expected("'''") }
-        position += 1
-      } else {
-        while position < text.count, !text[position].isWhitespace,
-          !"&|!()<>:'".contains(text[position])
-        {
-          advance(into: &word)
-        }
-      }
-      word = word.filter { $0 != "\"" && $0 != "*" }
-      guard word.contains(where: { $0.isLetter || $0.isNumber }) else { throw expected("a word") }
-      var isPrefix = false
-      if position < text.count, text[position] == ":" {
-        position += 1
-        // The weights of columns have no effect.
-        while position < text.count, "*ABCDabcd".contains(text[position]) {
-          if text[position] == "*" { isPrefix = true }
-          position += 1
-        }
-      }
-      if isPrefix { return .term(word + "*") }
-      return .term(word.contains(where: \.isWhitespace) ? "\"\(word)\"" : word)
-    }
-
-    private mutating func advance(into word: inout String) {
-      word.append(text[position])
-      position += 1
-    }
-
-    private mutating func skipSpace() {
-      while position < text.count, text[position].isWhitespace { position += 1 }
-    }
-
-    private mutating func accept(_ character: Character) -> Bool {
-      skipSpace()
-      guard position < text.count, text[position] == character else { return false }
-      position += 1
-      return true
-    }
-
-    private func expected(_ what: String) -> OperationFailure {
-      OperationFailure(
-        "\(what) is expected in the text of the 'ADVANCED' search, at character \(position + 1).")
-    }
   }
 }

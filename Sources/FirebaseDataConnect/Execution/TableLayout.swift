@@ -133,12 +133,15 @@ struct TableLayout: Sendable {
 
   /// The columns with `@searchable`. Nil if there are none.
   var searchFields: SearchFields? {
+    guard let searchLanguage else { return nil }
     let columns = table.columns.filter { $0.searchLanguage != nil }
-    guard let language = columns.first?.searchLanguage else { return nil }
     // Others are split into words, and not stemmed.
-    let code = ["english": "en", "german": "de"][language] ?? "simple"
+    let code = ["english": "en", "german": "de"][searchLanguage] ?? "simple"
     return SearchFields(columns.map(\.name), language: code)
   }
+
+  /// The language of the first column with `@searchable`: `english`. Nil if there is none.
+  var searchLanguage: String? { table.columns.lazy.compactMap(\.searchLanguage).first }
 
   func collection(_ firestore: Firestore) -> CollectionReference {
     firestore.collection(table.collectionID)

@@ -53,8 +53,7 @@ struct ResultWatch: Sendable {
     switch root.action {
     case .search:
       guard projection.inclusions.isEmpty,
-        !QueryRunner.isOrderedOrScored(root, projection, execution),
-        let page = try runner.searched(root, layout)
+        let page = try runner.searchPage(root, layout, projection)
       else {
         isOfAllTables = true
         return

@@ -224,9 +224,10 @@ public enum OrderDirection: String, Codable, Sendable, Hashable, CaseIterable {
 
 /// The form of the text of a search. `SearchQueryFormat` in GraphQL.
 public enum SearchQueryFormat: String, Codable, Sendable, Hashable, CaseIterable {
-  /// Rows with all words. `"a phrase"` finds words one after another, `begin*` words that begin so.
+  /// Rows with all words, as a web search reads them: `"a phrase"` finds words one after another,
+  /// `-word` rows without the word, `or` between words either of them, `begin*` words that begin so.
   case QUERY
-  /// Rows with all words. Quotes and `*` have no meaning.
+  /// Rows with all words. Punctuation has no meaning.
   case PLAIN
   /// Rows with the words one after another.
   case PHRASE

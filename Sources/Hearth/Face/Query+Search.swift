@@ -38,6 +38,23 @@ public struct SearchFields: Hashable, Sendable {
     self.language = language
   }
 
+  /// The words of a text, in their order, as a search in these fields compares them: without case and
+  /// accents, and as stems if there is a language.
+  ///
+  ///     let fields = SearchFields("title", language: "en")
+  ///     try fields.words(in: "The Worms, naïve")    // ["the", "worm", "naiv"]
+  ///
+  /// For programs that change the text of a search, or mark what it has found. Punctuation and symbols
+  /// are no words; a word of more than 64 scalars is cut. Throws `invalidArgument` for a language that
+  /// does not exist, and for fields that cannot be searched.
+  public func words(in text: String) throws -> [String] {
+    do {
+      return try words().words(in: text)
+    } catch {
+      throw error.nsError
+    }
+  }
+
   func words() throws(Status) -> WordFields {
     var found: [(field: FieldSegments, weight: Int)] = []
     for field in fields { found.append((try FieldSegments(dotted: field.name), field.weight)) }

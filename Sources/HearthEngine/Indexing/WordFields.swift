@@ -32,6 +32,9 @@ package struct WordFields: Hashable, Sendable {
     try check()
   }
 
+  /// The words of a text, as an index on the fields has them.
+  package func words(in text: String) -> [String] { WordTokenizer(language).words(in: text) }
+
   func check() throws(Status) {
     guard (1...Self.fieldLimit).contains(fields.count) else {
       throw .invalidArgument("Words are of 1 to \(Self.fieldLimit) fields.")

@@ -32,6 +32,16 @@ import Testing
     try await query.getDocuments().documents.map(\.documentID)
   }
 
+  @Test func `the words of a text are those that a search compares`() throws {
+    #expect(try texts.words(in: "The Worms, naïve — 3.14 🚀") == ["the", "worm", "naiv", "3.14"])
+    #expect(try SearchFields("title").words(in: "Worms naïve") == ["worms", "naive"])
+    #expect(try texts.words(in: "… ?").isEmpty)
+    for fields in [SearchFields("title", language: "tlh"), SearchFields([])] {
+      let error = #expect(throws: NSError.self) { try fields.words(in: "") }
+      #expect(error.map { FirestoreErrorCode.invalidArgument ~= $0 } == true)
+    }
+  }
+
   @Test func `words are found by their stems, ranked, with filters, and live`() async throws {
     try await db.indexes.declare(FirestoreIndex(words: "books", in: texts))
     try await fill()
