@@ -24,12 +24,16 @@ def jar():
     return None
 
 
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 @contextlib.contextmanager
 def running(program):
     """The process and its port, once it listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     began = time.perf_counter()
     emulator = subprocess.Popen(
         ["java", "-cp", str(program), MAIN, "--host=127.0.0.1", f"--port={port}"],

@@ -64,9 +64,7 @@ def get(name):
 
 def cold_start(folder):
     """Milliseconds from the start of the process to the end of the first answer."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = emulator.free_port()
     began = time.perf_counter()
     server = subprocess.Popen(
         [HEARTH, "serve", f"{folder}/data", "--create", "--port", str(port)], stdout=subprocess.DEVNULL)

@@ -51,7 +51,7 @@ struct LockFile: ~Copyable {
   }
 
   /// Reserves blocks for the file as LMDB will make it, without changing its size. Returns why there
-  /// is no room; nil also if the file system cannot reserve blocks.
+  /// is no room. Nil if there is room, or if the file system cannot reserve blocks.
   private static func reserve(_ descriptor: Int32, readers: Int) -> LMDBError? {
     var info = stat()
     guard fstat(descriptor, &info) == 0 else { return nil }

@@ -20,7 +20,7 @@ extension Timestamp {
     guard let time = RFC3339.read(text, takesLowercase: true) else {
       throw DataConnectCodecError(
         .invalidTimestampFormat,
-        "'\(text)' is no timestamp. A timestamp has the form 2026-02-28T12:00:00.000Z.")
+        "'\(text)' is not a timestamp. A timestamp has the form 2026-02-28T12:00:00.000Z.")
     }
     self.init(seconds: time.seconds, nanoseconds: time.nanoseconds)
   }

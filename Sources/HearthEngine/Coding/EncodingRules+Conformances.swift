@@ -28,7 +28,7 @@ extension Timestamp: Codable {
           .init(
             codingPath: decoder.codingPath,
             debugDescription:
-              "'\(text)' is no timestamp. A timestamp has the form 2026-02-28T12:00:00.000Z."))
+              "'\(text)' is not a timestamp. A timestamp has the form 2026-02-28T12:00:00.000Z."))
       }
       self.init(seconds: time.seconds, nanoseconds: time.nanoseconds)
       return

@@ -157,7 +157,7 @@ final class DocumentImport {
     }
     guard report.documents > 0 || lines.isWholeExport else {
       let first = report.invalidLines.first.map { " Line \($0.line): \($0.problem)" } ?? ""
-      throw Status.invalidArgument("\(path.legible) has no document, and is no export.\(first)")
+      throw Status.invalidArgument("\(path.legible) has no document, and is not an export.\(first)")
     }
     try lines.report(progress)
     report.definitions = lines.definitions

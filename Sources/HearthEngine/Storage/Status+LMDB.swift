@@ -22,7 +22,7 @@ extension Status {
         .emptyFile:
         .failedPrecondition
       case .noSuchFile, .noFolder: .notFound
-      // Of a file that is created.
+      // The file is being created.
       case .noSpace, .fileTooLarge, .quotaExceeded, .inputOutput, .mapFull: .resourceExhausted
       default: .unavailable
       }

@@ -34,7 +34,7 @@ public struct ParseACL: Codable, Hashable, Sendable {
     entries = try reporting { try [String: [String: Bool]](from: decoder) }
   }
 
-  /// As a value of a document.
+  /// The value that a document stores for it.
   var json: [String: Any] { entries }
 
   /// Encodes the JSON of Parse. Throws the error of the encoder.

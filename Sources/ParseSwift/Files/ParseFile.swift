@@ -235,7 +235,7 @@ public struct ParseFile: Codable, Hashable, Sendable {
     return ((document(0), header), parts)
   }
 
-  /// As a value of a document.
+  /// The value that a document stores for it.
   var stored: [String: Any] { ["__type": "File", "name": name] }
 
   // MARK: Coding

@@ -122,7 +122,7 @@
       }
       let skipped = try hearth("import", "garbage", "n.hearth", "--skip-invalid-lines")
       #expect(
-        skipped.error.hasPrefix("Error: garbage has no document, and is no export. Line 1: "),
+        skipped.error.hasPrefix("Error: garbage has no document, and is not an export. Line 1: "),
         "\(skipped.error)")
       #expect(try hearth("import", "partly", "n.hearth", "--skip-invalid-lines").status == 0)
       // A database that was there stays, with what it has.
