@@ -83,6 +83,39 @@ import Testing
     return found
   }
 
+  @Test func `a closure is called on the queue that was named, and not after the end`()
+    async throws
+  {
+    let key = DispatchSpecificKey<Bool>()
+    let queue = DispatchQueue(label: "results")
+    queue.setSpecific(key: key, value: true)
+    let operations = OperationQueue()
+    operations.underlyingQueue = queue
+    for isOperationQueue in [false, true] {
+      let subscription = try await connector.reference("Studios").subscribe()
+      let named =
+        isOperationQueue
+        ? subscription.receive(on: operations) : subscription.receive(on: queue)
+      let (calls, call) = AsyncStream<(isOnQueue: Bool, text: String)>.makeStream()
+      let sink = named.sink { result in
+        call.yield((DispatchQueue.getSpecific(key: key) == true, "\(result)"))
+      }
+      var iterator = calls.makeAsyncIterator()
+      #expect(await iterator.next()?.isOnQueue == true)
+      // A result that waits for its queue when the subscription ends is not delivered.
+      queue.suspend()
+      try await connector.mutate("AddStudio", ["name": .string("late \(isOperationQueue)")])
+      try await Task.sleep(for: .milliseconds(100))
+      sink.cancel()
+      queue.resume()
+      queue.sync {}
+      call.finish()
+      while let (isOnQueue, text) = await iterator.next() {
+        #expect(isOnQueue && !text.contains("late \(isOperationQueue)"))
+      }
+    }
+  }
+
   @Test func `every change that alters a result refreshes it, whoever makes it`() async throws {
     try await connector.mutate("AddStudio", ["name": "Fox"])
     try await add("Alien", 1979, "Fear in space", "Fox")

@@ -307,14 +307,21 @@ import Testing
       let token = try await firestore.changeToken()
       let one = try await Plan(name: "one", points: 1).save()
       let two = try await Plan(objectId: "two", name: "two", points: 1).create()
-      let seen = try await events(Plan.query("points" == 1), 2) {
+      _ = try await Plan(objectId: "three", name: "three", points: 1).create()
+      let seen = try await events(Plan.query("points" == 1), 3) {
         let left = try await one.set(\.points, to: 0).save()
         try await left.delete()
         try await two.delete()
         // Another object with its id, which is no result.
         _ = try await Plan(objectId: "two", name: "another", points: 5).create()
+        // In the same commit.
+        try await firestore.write { tx in
+          let three = firestore.document("Plan/three")
+          try tx.deleteDocument(three)
+          try tx.create(["points": 5], forDocument: three)
+        }
       }
-      #expect(seen == ["left one", "deleted two"])
+      #expect(seen == ["left one", "deleted two", "deleted three"])
       var late: Set<String> = []
       _ = try await Plan(name: "end", points: 1).save()
       for try await change in Plan.query("points" == 1).changes(since: token) {

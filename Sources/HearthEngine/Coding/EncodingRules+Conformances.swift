@@ -21,8 +21,9 @@ extension Timestamp: Codable {
       self.init(seconds: moment.seconds, nanoseconds: moment.nanoseconds)
       return
     }
-    // A text of a document is not a time.
-    if DocumentDecoder.of(decoder) == nil, let text = Self.text(of: decoder) {
+    // A text of a document, or of the dictionary of one, is not a time.
+    let isOurs = DocumentDecoder.of(decoder) != nil || StructureDecoder.of(decoder) != nil
+    if !isOurs, let text = Self.text(of: decoder) {
       guard let time = RFC3339.read(text, takesLowercase: true) else {
         throw DecodingError.dataCorrupted(
           .init(

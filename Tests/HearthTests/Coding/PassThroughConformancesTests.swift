@@ -27,6 +27,28 @@ struct PassThroughConformancesTests {
     #expect(try JSONDecoder().decode(Place.self, from: data) == place)
   }
 
+  /// As other Firebase libraries write it.
+  @Test func `a timestamp is read from a text of JSON, and never from a text of a document`() throws
+  {
+    func json(_ text: String) throws -> Timestamp {
+      try JSONDecoder().decode([Timestamp].self, from: Data(#"["\#(text)"]"#.utf8))[0]
+    }
+    #expect(try json("2026-02-28T12:00:00Z") == Timestamp(seconds: 1_772_280_000, nanoseconds: 0))
+    #expect(
+      try json("2026-02-28t13:00:00.123456789+01:00")
+        == Timestamp(seconds: 1_772_280_000, nanoseconds: 123_456_789))
+    for text in ["", "2026-02-28", "2026-02-30T12:00:00Z", "1772280000", "noon"] {
+      #expect(throws: DecodingError.self) { try json(text) }
+    }
+    struct Model: Codable { var time: Timestamp }
+    #expect(throws: DecodingError.self) {
+      try Firestore.Decoder().decode(Model.self, from: ["time": "2026-02-28T12:00:00Z"])
+    }
+    #expect(throws: DecodingError.self) {
+      try Firestore.Decoder().decode([Date].self, from: ["2026-02-28T12:00:00Z"])
+    }
+  }
+
   @Test func `a missing part is a decoding error`() {
     #expect(throws: DecodingError.self) {
       try JSONDecoder().decode(Timestamp.self, from: Data(#"{"seconds":1}"#.utf8))
