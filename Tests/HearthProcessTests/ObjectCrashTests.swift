@@ -16,9 +16,11 @@ import Testing
     for round in 0..<(isSoak ? 200 : 12) {
       let helper = try Helper("save-graphs-until-killed", path, first)
       #expect(helper.line() == "ready")
+      // Now in the beginning, now in the midst of it.
+      let begun = round % 3 == 0 ? [] : [try #require(helper.line())]
       usleep(UInt32.random(in: 0...120_000))
       helper.kill(SIGKILL)
-      let lines = helper.lines()
+      let lines = begun + helper.lines()
       #expect(helper.wasKilled)
       let db = try Firestore.open(at: path)
       func documents(_ collection: String) async throws -> [QueryDocumentSnapshot] {
