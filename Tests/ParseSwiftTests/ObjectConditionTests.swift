@@ -64,10 +64,11 @@ import Testing
         try await names(\.width >= 2), try await names(\.width > 1 && \.name < "c"),
         try await names(\.name == "a" || \.width == 3), try await names(!(\.width >= 2)),
         try await names(\.owner == ann), try await names(\.owner == Author.query("name" == "Bob")),
-        try await names(\.objectId == shelves[3].id),
+        try await names(\.objectId == shelves[3].id), try await names(\.width == nil),
+        try await names(\.width != nil),
       ]
       #expect(
-        found == ["b", "acd", "a", "ab", "c", "bc", "b", "ac", "ad", "a", "b", "d"])
+        found == ["b", "acd", "a", "ab", "c", "bc", "b", "ac", "ad", "a", "b", "d", "d", "abc"])
       let both = try await Shelf.query(\.width > 0, \.width < 3).include("owner").find()
       #expect(both.map(\.owner) == [ann, bob])
       // A class with a table is saved and read as any other.
