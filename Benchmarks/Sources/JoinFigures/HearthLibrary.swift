@@ -164,7 +164,7 @@ struct HearthLibrary {
     let groups = try await query.group(by: ["genre"], aggregating: [.count(), pages]).getGroups()
     return groups.reduce(0) { sum, group in
       guard group["genre"] is String, let pages = group.get(pages) as? NSNumber else { return sum }
-      return sum + group.count.intValue * pages.intValue
+      return sum + group.count * pages.intValue
     }
   }
 

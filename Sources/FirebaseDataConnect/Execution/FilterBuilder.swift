@@ -234,7 +234,7 @@ struct FilterBuilder {
     guard let reader else { throw OperationFailure("A count is not read here.") }
     var values: [Any] = []
     for group in try reader.getGroups(rows.group(by: [field], aggregating: [.count()])) {
-      guard condition.matches(.int(group.count.int64Value)) != includesNone,
+      guard condition.matches(.int(Int64(group.count))) != includesNone,
         let value = group[field], !(value is NSNull)
       else { continue }
       if referred != nil {

@@ -252,7 +252,7 @@ struct GroupReader {
 
   private func value(_ output: Output, _ group: AggregateGroup) throws -> DataValue {
     switch output {
-    case .count: return .int(group.count.int64Value)
+    case .count: return .int(Int64(group.count))
     case .column(let column):
       return value(group[column.reference ?? column.column.name], of: column)
     case .extreme(let field, let column): return value(group.get(field), of: column)

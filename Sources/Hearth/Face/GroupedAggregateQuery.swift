@@ -241,6 +241,10 @@ public struct GroupedAggregateQuery: Sendable {
     }
     var aggregations: [Aggregation] = []
     for aggregate in aggregates { aggregations.append(Aggregation(try aggregate.kind.get())) }
+    // `AggregateGroup.count`.
+    if !aggregates.contains(where: \.isCount) {
+      aggregations.append(Aggregation(.count(upTo: nil)))
+    }
     var grouped = GroupedQuery(results, by: keys, aggregations)
     grouped.limit = limit
     grouped.offset = offset
@@ -275,8 +279,8 @@ public struct AggregateGroup: Sendable {
     let firestore: Firestore
     let fields: [FieldSegments: Int]
     let aggregates: [AggregateField: Int]
-    /// The position of `count()`; nil if the query did not request it.
-    let count: Int?
+    /// The position of the number of documents: after the aggregations, if they have no `count()`.
+    let count: Int
 
     init(_ query: GroupedAggregateQuery, _ fields: [FieldSegments]) {
       firestore = query.query.firestore
@@ -284,7 +288,7 @@ public struct AggregateGroup: Sendable {
         zip(fields, fields.indices), uniquingKeysWith: { first, _ in first })
       aggregates = Dictionary(
         zip(query.aggregates, query.aggregates.indices), uniquingKeysWith: { first, _ in first })
-      count = query.aggregates.firstIndex(where: \.isCount)
+      count = query.aggregates.firstIndex(where: \.isCount) ?? query.aggregates.count
     }
   }
 
@@ -320,9 +324,11 @@ public struct AggregateGroup: Sendable {
     places.aggregates[aggregate].map(value) ?? NSNull()
   }
 
-  /// The number of documents in the group; not a number (NaN) if the query did not request `count()`.
-  public var count: NSNumber {
-    places.count.flatMap { value($0) as? NSNumber } ?? NSNumber(value: Double.nan)
+  /// The number of documents in the group, even if the query did not request `count()`.
+  public var count: Int {
+    guard places.count < group.values.count, case .integer(let count) = group.values[places.count]
+    else { return 0 }
+    return Int(clamping: count)
   }
 
   private func value(_ index: Int) -> Any {

@@ -147,13 +147,35 @@ import Testing
     #expect(groups.map { $0.get(fields[0]) as? Int } == [0, 1, 1])
   }
 
+  @Test func `a group knows the number of its documents without being asked to count`() async throws
+  {
+    try await fill()
+    let pages = AggregateField.sum("pages")
+    let query = books.group(by: ["author"], aggregating: [pages])
+    #expect(try await query.getGroups().map(\.count) == [2, 3, 2])
+    #expect(try await query.getGroups().map { $0.get(pages) as? Double } == [15, 300.5, 50])
+    let bare = books.group(by: ["author"], aggregating: [])
+    #expect(try await bare.getGroups().map(\.count) == [2, 3, 2])
+    // It was not requested as an aggregation.
+    let requested = try await query.getGroups().map { $0.get(.count()) as? Int }
+    #expect(requested == [nil, nil, nil])
+    await expectRefused(.invalidArgument) {
+      _ = try await query.having(.count(), isGreaterThan: 1).getGroups()
+    }
+    var live = query.snapshots.makeAsyncIterator()
+    #expect(try await live.next()?.map(\.count) == [2, 3, 2])
+    // The sum stays the same.
+    try await books.document("more").setData(["author": "b", "pages": 0])
+    #expect(try await live.next()?.map(\.count) == [2, 3, 3])
+  }
+
   @Test func `groups are read in closures, and see the writes before them`() async throws {
     try await fill()
     let grouped = books.group(by: ["author"], aggregating: [.count()])
     let outside = try await grouped.getGroups().map(\.count)
     let inside = try await db.read { try $0.getGroups(grouped).map(\.count) }
     #expect(inside == outside)
-    let time = try await db.write { writer -> [NSNumber] in
+    let time = try await db.write { writer -> [Int] in
       try writer.deleteDocument(books.document("0"))
       return try writer.getGroups(grouped).map(\.count)
     }
