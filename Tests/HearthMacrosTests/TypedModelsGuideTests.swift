@@ -99,6 +99,19 @@
       }
       #expect(long.map(\.id) == ["dune"] && count == 0 && output.lines == ["Dune 412"])
 
+      try await db.document("reviews/a").setData(["book": books.document("dune").untyped])
+      let texts = SearchFields("title", language: "en")
+      let found = try await books.where(\.pages > 100).search("dune", in: texts).getDocuments()
+      let reviews = db.collection("reviews").limit(to: 3)
+      let joined = try await books.limit(to: 20)
+        .including(.referring(reviews, by: "book", as: "reviews"))
+        .getDocuments()
+      for document in joined.documents {
+        let book = try document.data(as: Book.self)
+        print(book.title, document.included("reviews").count)
+      }
+      #expect(found.map(\.id) == ["dune"] && output.lines.last == "Dune 1")
+
       try await books.document("dune").update {
         $0.pages += 6
         $0.author.name.set("Frank Herbert")
@@ -108,6 +121,34 @@
       let changed = try #require(try await books.document("dune").get())
       #expect(changed.pages == 418 && changed.author.name == "Frank Herbert")
       #expect(changed.tags == ["sequel"] && changed.updated != nil && changed.genre == .novel)
+
+      let sequel = Book(title: "Dune Messiah", author: Author(name: "Frank Herbert"))
+      let third = Book(title: "Children of Dune", author: Author(name: "Frank Herbert"))
+      try await books.document("draft").set(third)
+      try await db.write { tx in
+        guard let dune = try tx.get(books.document("dune")) else { return }
+        let others = try tx.getDocuments(books.where { $0.author.name == dune.author.name })
+        try tx.update(books.document("dune")) { $0.pages += others.count }
+        try tx.set(books.document("sequel"), to: sequel)
+        try tx.delete(books.document("draft"))
+      }
+
+      _ = try await db.runTransaction { transaction, errorPointer in
+        do {
+          guard let dune = try transaction.get(books.document("dune")) else { return nil }
+          try transaction.update(books.document("sequel")) { $0.pages = dune.pages }
+        } catch {
+          errorPointer?.pointee = error as NSError
+        }
+        return nil
+      }
+
+      let batch = db.batch()
+      try batch.create(books.document("third"), as: third)
+      batch.delete(books.document("draft"))
+      try await batch.commit()
+      #expect(try await books.getDocuments().map(\.pages) == [420, 420, 0])
+      try await books.document("sequel").delete()
 
       let titles = Titles()
       let listening = Task {

@@ -19,6 +19,8 @@ public struct FieldUpdates<Model: DocumentModel> {
   /// No changes.
   public init() {}
 
+  init(_ change: (inout FieldUpdates) -> Void) { change(&self) }
+
   /// A change that depends on the stored value.
   public subscript<Value>(
     dynamicMember field: KeyPath<Model.Fields, Field<Value>>

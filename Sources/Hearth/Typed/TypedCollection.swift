@@ -4,10 +4,11 @@
 ///     try await books.document("dune").set(Book(title: "Dune", pages: 412))
 ///     let long = try await books.where { $0.pages > 400 }.getDocuments()
 public struct TypedCollection<Model: DocumentModel>: TypedQueryable {
-  /// The same collection without the model.
+  /// The same collection without the model. Same as `untyped`.
   public let reference: CollectionReference
 
-  public var untyped: Query { reference }
+  /// The same collection without the model.
+  public var untyped: CollectionReference { reference }
 
   /// The document with that id. The first operation on it reports an id that is empty or contains
   /// `/`, as `invalidArgument`: an id is no path, and does not lead out of the collection.
@@ -29,8 +30,14 @@ public struct TypedCollection<Model: DocumentModel>: TypedQueryable {
 
 /// A document of a model.
 public struct TypedDocument<Model: DocumentModel>: Sendable {
-  /// The same document without the model.
+  /// The same document without the model. Same as `untyped`.
   public let reference: DocumentReference
+
+  /// The same document without the model.
+  public var untyped: DocumentReference { reference }
+
+  /// The id of the document.
+  public var documentID: String { reference.documentID }
 
   /// Reads the document. Nil if it does not exist. Throws `DecodingError` if it does not match the
   /// model.
@@ -53,13 +60,27 @@ public struct TypedDocument<Model: DocumentModel>: Sendable {
   ///
   ///     try await dune.update { $0.pages += 6 }
   public func update(_ change: (inout FieldUpdates<Model>) -> Void) async throws {
-    var updates = FieldUpdates<Model>()
-    change(&updates)
-    try await reference.updateData(updates.checkedData())
+    try await reference.updateData(FieldUpdates(change).checkedData())
+  }
+
+  /// Changes some fields if the precondition holds. Otherwise throws; see ``WritePrecondition``.
+  ///
+  ///     guard let seen = try await dune.untyped.getDocument().updateTime else { return }
+  ///     try await dune.update(precondition: .lastUpdateTime(seen)) { $0.pages += 6 }
+  public func update(
+    precondition: WritePrecondition, _ change: (inout FieldUpdates<Model>) -> Void
+  ) async throws {
+    try await reference.updateData(
+      FieldUpdates(change).checkedData(), precondition: precondition)
   }
 
   /// Deletes the document.
   public func delete() async throws { try await reference.delete() }
+
+  /// Deletes the document if the precondition holds. Otherwise throws; see ``WritePrecondition``.
+  public func delete(precondition: WritePrecondition) async throws {
+    try await reference.delete(precondition: precondition)
+  }
 
   /// The document, and its new state after each commit that changes it; nil while it does not
   /// exist. See `DocumentReference.snapshots`.
@@ -91,7 +112,21 @@ extension CollectionReference {
   }
 }
 
+extension Query {
+  // Disfavored, so that the compiler's messages are about the collection's.
+  /// This query, with documents of a model.
+  @_disfavoredOverload
+  public func of<Model: DocumentModel>(_ model: Model.Type) -> TypedQuery<Model> {
+    TypedQuery(self)
+  }
+}
+
 extension DocumentReference {
+  /// This document, of a model.
+  public func of<Model: DocumentModel>(_ model: Model.Type) -> TypedDocument<Model> {
+    TypedDocument(reference: self)
+  }
+
   /// A collection below this document, with documents of a model.
   public func collection<Model: DocumentModel>(
     _ path: String, of model: Model.Type

@@ -20,8 +20,10 @@ public struct TypedQuery<Model: DocumentModel>: TypedQueryable {
 public protocol TypedQueryable<Model>: Sendable {
   /// The type that documents are decoded as.
   associatedtype Model: DocumentModel
+  /// `Query`; of a collection, `CollectionReference`.
+  associatedtype Untyped: Query
   /// The same query without the model.
-  var untyped: Query { get }
+  var untyped: Untyped { get }
 }
 
 extension TypedQueryable {
@@ -171,9 +173,7 @@ extension TypedQueryable {
   public func updateAll(
     limit: Int = Query.writeLimit, _ changes: (inout FieldUpdates<Model>) -> Void
   ) async throws -> Int {
-    var updates = FieldUpdates<Model>()
-    changes(&updates)
-    return try await untyped.updateAll(updates.checkedData(), limit: limit)
+    try await untyped.updateAll(FieldUpdates(changes).checkedData(), limit: limit)
   }
 
   /// Deletes every document that the query finds, in one commit. Returns the number of these documents;

@@ -164,7 +164,8 @@ extension GrowthRoute {
     GrowthRoute(
       "included documents",
       [
-        "Query.including(_:)", "DocumentInclusion.reference(_:as:including:)",
+        "Query.including(_:)", "TypedQueryable.including(_:)",
+        "DocumentInclusion.reference(_:as:including:)",
         "DocumentInclusion.referring(_:by:isArray:as:including:)",
       ],
       because: "Inclusions of a query and of an inclusion are resolved by the same function.",
