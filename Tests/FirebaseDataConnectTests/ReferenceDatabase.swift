@@ -4,6 +4,9 @@ import Hearth
 
 @testable import FirebaseDataConnect
 
+/// Hearth has a type of this name, too.
+typealias Reference = DataConnectModel.Reference
+
 /// The rules of operations, in plain Swift: rows are dictionaries of their columns, and everything is
 /// found by looking at all rows.
 ///

@@ -26,6 +26,12 @@
   @Document
   enum Genre: String, Codable { case novel, essay }
 
+  @Document
+  struct Review: Codable {
+    var book: Reference<Book>
+    var stars: Int
+  }
+
   struct Shelf: Codable {
     var room: String
     var places: Int
@@ -102,9 +108,9 @@
       try await db.document("reviews/a").setData(["book": books.document("dune").untyped])
       let texts = SearchFields("title", language: "en")
       let found = try await books.where(\.pages > 100).search("dune", in: texts).getDocuments()
-      let reviews = db.collection("reviews").limit(to: 3)
+      let latest = db.collection("reviews").limit(to: 3)
       let joined = try await books.limit(to: 20)
-        .including(.referring(reviews, by: "book", as: "reviews"))
+        .including(.referring(latest, by: "book", as: "reviews"))
         .getDocuments()
       for document in joined.documents {
         let book = try document.data(as: Book.self)
@@ -121,6 +127,15 @@
       let changed = try #require(try await books.document("dune").get())
       #expect(changed.pages == 418 && changed.author.name == "Frank Herbert")
       #expect(changed.tags == ["sequel"] && changed.updated != nil && changed.genre == .novel)
+
+      let reviews = db.collection("reviews", of: Review.self)
+      try await reviews.document("a").set(Review(book: books.document("dune"), stars: 5))
+      let best =
+        try await reviews
+        .where { $0.book == books.document("dune") && $0.stars > 4 }
+        .getDocuments()
+      let reviewed = try await best.first?.book.get()
+      #expect(reviewed?.title == "Dune")
 
       let sequel = Book(title: "Dune Messiah", author: Author(name: "Frank Herbert"))
       let third = Book(title: "Children of Dune", author: Author(name: "Frank Herbert"))

@@ -1,6 +1,9 @@
 import DataConnectModel
 import Hearth
 
+/// Hearth has a type of this name, too.
+typealias Reference = DataConnectModel.Reference
+
 /// A table, and how its rows are stored: a collection whose documents are the rows.
 ///
 ///     movie_actor/<movieId>:<actorId>
