@@ -306,12 +306,14 @@
     }
 
     private func sessions(
-      limit: Int = 10, idle: Duration = .seconds(60), longest: Duration = .seconds(60)
+      limit: Int = 10, idle: Duration = .seconds(60), longest: Duration = .seconds(60),
+      now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) throws -> (TransactionSessions, EmbeddedBackend) {
       let backend = try EmbeddedBackend(
         inMemory: EmbeddedBackend.Settings(), logger: Logger(label: "test"))
       return (
-        TransactionSessions(backend, limit: limit, idleTime: idle, longestTime: longest), backend
+        TransactionSessions(
+          backend, limit: limit, idleTime: idle, longestTime: longest, now: now), backend
       )
     }
 
@@ -352,17 +354,26 @@
       #expect(sessions.open == 2 && backend.transactions.count == 2)
     }
 
+    private final class TestClock: Sendable {
+      private let start = ContinuousClock.now
+      private let passed = Guarded(Duration.zero)
+      var now: ContinuousClock.Instant { start + passed.withLock(\.self) }
+      func advance(by time: Duration) { passed.withLock { $0 += time } }
+    }
+
     @Test(arguments: [true, false]) func `a transaction ends when it is idle, and when it is old`(
       isIdle: Bool
     ) async throws {
-      let short = Duration.milliseconds(50)
+      let clock = TestClock()
       let (sessions, backend) = try sessions(
-        idle: isIdle ? short : .seconds(60), longest: isIdle ? .seconds(60) : short)
+        idle: .seconds(isIdle ? 10 : 60), longest: .seconds(isIdle ? 60 : 10), now: { clock.now })
       defer { backend.close() }
       let used = try await sessions.begin(.init(), isReadOnly: false, "a")
       let unused = try await sessions.begin(.init(), isReadOnly: false, "a")
       _ = try sessions.consistency(of: used, "a")
-      try await Task.sleep(for: short * 2)
+      clock.advance(by: .seconds(10))
+      _ = try sessions.consistency(of: used, "a")
+      clock.advance(by: .seconds(11))
       // By its use, and by the clock.
       let refused = #expect(throws: HearthEngine.Status.self) {
         try sessions.consistency(of: used, "a")
@@ -375,18 +386,14 @@
     }
 
     @Test func `a transaction that is used is not idle, however long it goes on`() async throws {
-      let idle = Duration.seconds(1)
-      let (sessions, backend) = try sessions(idle: idle)
+      let clock = TestClock()
+      let (sessions, backend) = try sessions(idle: .seconds(1), now: { clock.now })
       defer { backend.close() }
       let used = try await sessions.begin(.init(), isReadOnly: false, "a")
       let unused = try await sessions.begin(.init(), isReadOnly: false, "a")
-      // On a thread of its own: other tests do not delay a use until the transaction is idle.
-      try await onBlockingThread {
-        let end = ContinuousClock.now + idle + idle / 5
-        while ContinuousClock.now < end {
-          Thread.sleep(forTimeInterval: 0.02)
-          _ = try sessions.consistency(of: used, "a")
-        }
+      for _ in 0..<50 {
+        clock.advance(by: .seconds(1))
+        _ = try sessions.consistency(of: used, "a")
       }
       sessions.expire()
       #expect(sessions.open == 1)

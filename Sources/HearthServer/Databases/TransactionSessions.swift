@@ -26,8 +26,8 @@
       let origin: Data
       /// The client that used it last.
       var client: String
-      let began = ContinuousClock.now
-      var lastUse = ContinuousClock.now
+      let began: ContinuousClock.Instant
+      var lastUse: ContinuousClock.Instant
 
       /// The backend's transaction.
       var id: TransactionID? {
@@ -77,6 +77,7 @@
     private let limit: Int
     private let idleTime: Duration
     private let longestTime: Duration
+    private let now: @Sendable () -> ContinuousClock.Instant
     private let state = Guarded(State())
 
     /// Transactions of one database that may be open.
@@ -85,16 +86,18 @@
     init(
       _ backend: any Backend, limit: Int = limit,
       idleTime: Duration = .seconds(Limits.transactionIdleSeconds),
-      longestTime: Duration = .seconds(Limits.transactionSeconds)
+      longestTime: Duration = .seconds(Limits.transactionSeconds),
+      now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
       self.backend = backend
       self.limit = limit
       self.idleTime = idleTime
       self.longestTime = longestTime
+      self.now = now
     }
 
     private func isExpired(_ session: Session) -> Bool {
-      let now = ContinuousClock.now
+      let now = self.now()
       return now - session.lastUse > idleTime || now - session.began > longestTime
     }
 
@@ -113,7 +116,9 @@
         try await withTaskCancellationHandler {
           try await withRPCCancellationHandler {
             let mode = try await mode(options, isReadOnly: isReadOnly, start)
-            let session = Session(mode: mode, origin: origin ?? id, client: client)
+            let now = self.now()
+            let session = Session(
+              mode: mode, origin: origin ?? id, client: client, began: now, lastUse: now)
             try add(id, session, number, start)
           } onCancelRPC: {
             start.cancel()
@@ -225,7 +230,7 @@
         guard let session = state.sessions[id] else { return (nil, nil) }
         guard !isExpired(session) else { return (nil, state.remove(id)) }
         state.change(id) {
-          ($0.lastUse, $0.client) = (.now, client)
+          ($0.lastUse, $0.client) = (now(), client)
           if committing, case .readWrite(let transaction) = $0.mode {
             $0.mode = .failed(transaction)
           }
