@@ -50,8 +50,8 @@ struct LockFile: ~Copyable {
     if isNew, isInPlace { unlink(path) }
   }
 
-  /// Reserves blocks for the file as LMDB will make it, without changing its size. Returns why there
-  /// is no room. Nil if there is room, or if the file system cannot reserve blocks.
+  /// Reserves blocks for the file as LMDB will make it, without changing its size. Returns an error if
+  /// there is no room for them, and nil if there is, or if the file system cannot reserve blocks.
   private static func reserve(_ descriptor: Int32, readers: Int) -> LMDBError? {
     var info = stat()
     guard fstat(descriptor, &info) == 0 else { return nil }
