@@ -64,6 +64,7 @@
       /// | `hearth_server_calls_running` | meter | calls that run |
       /// | `hearth_server_listeners` | meter | open `Listen` streams |
       /// | `hearth_server_connections` | meter | open connections |
+      /// | `hearth_server_unread_answer_bytes` | meter | bytes of results and answers that are kept until their clients read them, every second |
       /// | `hearth_server_connections_refused` | counter | connections beyond a limit |
       public var metrics: any MetricsFactory = MetricsSystem.factory
       /// Also answers `GET /metrics` with these metrics, in the text format of Prometheus: counters end
@@ -113,6 +114,16 @@
       public var runningCalls = 20_000
       /// Targets of one `Listen` stream. Default: 1,000.
       public var targetsPerStream = 1000
+      /// Bytes of the results of queries and batches that are kept in memory because clients read them
+      /// slowly, of all connections. Beyond it, the results that were read first are dropped, all but the
+      /// last one, and what is not sent of them is read again when the client is ready for it, in the state of the
+      /// read time. The call fails with `aborted` if the change log no longer reaches back to that; see
+      /// `Options.retention`.
+      ///
+      /// A quarter as many more are for answers that are encoded, and not sent yet. Beyond that, answers of connections
+      /// that have more than 1 MiB of their kind wait, and fail with `resourceExhausted` when the client has
+      /// read nothing for two minutes. Default: 32 MiB.
+      public var answerBytes = 32 << 20
       /// Databases of a folder: with so many, `Options.createsDatabases` creates no more, and the write
       /// that needs one fails with `resourceExhausted`. Those that exist are served, however many they
       /// are. Default: 1,000.
@@ -148,7 +159,7 @@
       }
       guard limits.messageBytes > 0, limits.connections > 0, limits.connectionsPerAddress > 0,
         limits.streamsPerConnection > 0, limits.runningCalls > 0, limits.targetsPerStream > 0,
-        limits.databases > 0
+        limits.answerBytes > 0, limits.databases > 0
       else { throw .invalidArgument("A server's limits are greater than zero.") }
       try ServiceKeys.check(serviceKeys)
       try retention?.check()

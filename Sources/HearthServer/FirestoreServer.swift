@@ -38,6 +38,9 @@
     private let streams: ListenStreams
     private let writeStreams = WriteStreams()
     private let health = HealthService()
+    private let results: KeptResults
+    private let answers: AnswerBudget
+    private let metrics: ServerMetrics
     private let isReadOnly: Bool
     /// Nil without TLS.
     private let certificates: TimedCertificateReloader?
@@ -124,11 +127,15 @@
       let metrics = ServerMetrics(
         metricsText.map { MultiplexMetricsHandler(factories: [options.metrics, $0]) }
           ?? options.metrics)
+      self.metrics = metrics
       streams = ListenStreams { metrics.set(listeners: $0) }
+      results = KeptResults(limit: limits.answerBytes)
       let connections = Connections(
         limit: limits.connections, networkLimit: limits.connectionsPerAddress,
         streams: limits.openStreams,
         bodyBytes: max(limits.requestBytes, limits.messageBytes),
+        // Parts of results, and answers of unary calls.
+        answerBytes: limits.answerBytes / 4,
         requestTime: TimeAmount(limits.requestTime), writeTime: TimeAmount(limits.writeTime),
         idleTime: TimeAmount(limits.idleTime), metrics,
         onEnd: { client in
@@ -138,12 +145,13 @@
       keys = ServiceKeys(
         options.serviceKeys, accounts: AccountTokens(options.serviceAccounts),
         isEmulator: options.isEmulator)
+      answers = connections.answers
       let unchecked = options.hasKeys ? UncheckedCalls() : nil
       let gate = CallGate(
         keys: keys, limit: limits.runningCalls, unchecked: unchecked, logger: logger,
-        metrics: metrics, executor: connections.executor)
+        metrics: metrics, client: connections.client)
       let rpcs = FirestoreRPCs(
-        catalog: catalog, streams: streams, writeStreams: writeStreams,
+        catalog: catalog, streams: streams, writeStreams: writeStreams, results: results,
         targetsPerStream: limits.targetsPerStream, membersPerStream: limits.membersPerStream)
       let shutDownRequest = ShutDownRequest()
       let rest = RESTService(
@@ -209,11 +217,13 @@
       }
       if isShutDown { cutLater() }
       let announcing = Task { try await announce() }
-      let expiring = Task {
+      let expiring = Task { [answers, results, metrics] in
         var misplaced = MisplacedFiles(logger)
         while true {
           try await Task.sleep(for: .seconds(1))
           catalog.expireTransactions()
+          answers.update()
+          metrics.set(answerBytes: results.bytes + answers.bytes)
           misplaced.update(catalog.openFiles)
           health.set(isServing: misplaced.isEmpty)
         }

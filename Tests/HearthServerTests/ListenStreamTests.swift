@@ -295,7 +295,7 @@
         let writer = BlockedWriter()
         let rpcs = FirestoreRPCs(
           catalog: server.catalog, streams: ListenStreams { _ in }, writeStreams: WriteStreams(),
-          targetsPerStream: 1000, membersPerStream: 1000)
+          results: KeptResults(limit: .max), targetsPerStream: 1000, membersPerStream: 1000)
         try await withServerContextRPCCancellationHandle { handle in
           let context = ServerContext(
             descriptor: MethodDescriptor(
@@ -320,6 +320,56 @@
         }
         #expect(taken.withLock { $0 } == requests.count)
         #expect(writer.count == requests.count)
+      }
+    }
+
+    @Test
+    func `changes that wait for a slow client have bounded memory, and end the stream beyond it`()
+      async throws
+    {
+      try await TestServer.run { server in
+        let size = 500_000
+        func set(_ number: Int) async throws {
+          _ = try await server.client.commit(
+            .with {
+              $0.database = TestServer.database
+              $0.writes = [
+                .with {
+                  $0.update.name = TestServer.root + "/large/\(number)"
+                  $0.update.fields["s"] = .with { $0.bytesValue = Data(count: size) }
+                }
+              ]
+            })
+        }
+        let inputs = ListenInputs()
+        let name = try DatabaseName(TestServer.database)
+        let stream = ListenStream(
+          ListenStream.Source(
+            database: try await server.catalog.use(name, for: .reading), close: {}), name, inputs,
+          RPCWriter(wrapping: Ignoring()), targetLimit: 1)
+        defer { stream.close() }
+        inputs.add(
+          .request(
+            .with {
+              $0.addTarget.targetID = 1
+              $0.addTarget.query.parent = TestServer.root
+              $0.addTarget.query.structuredQuery.from = [.with { $0.collectionID = "large" }]
+            }))
+        while let input = inputs.next() { try await stream.handle(input) }
+        let most = ListenInputs.byteLimit / size
+        // A client that reads has them, however many there are.
+        for number in 0..<3 {
+          try await set(number)
+          while let input = inputs.next() { try await stream.handle(input) }
+        }
+        for number in 0..<most - 5 { try await set(number) }
+        #expect(inputs.status == nil)
+        for number in most..<most + 20 where inputs.status == nil { try await set(number) }
+        try await server.eventually {
+          guard inputs.status?.code == .resourceExhausted else {
+            throw TestServer.NoAnswer(text: "\(String(describing: inputs.status))")
+          }
+        }
       }
     }
 
@@ -519,5 +569,10 @@
         return messages
       }
     }
+  }
+
+  private struct Ignoring: RPCWriterProtocol {
+    func write(_ element: ProtoListenResponse) async throws {}
+    func write(contentsOf elements: some Sequence<ProtoListenResponse>) async throws {}
   }
 #endif

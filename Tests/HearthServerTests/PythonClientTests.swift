@@ -68,6 +68,12 @@
         try await PythonClient.run("hostile.py", [PythonClient.hearth, isLong ? "30" : "2"])
       }
 
+      @Test func `clients that never read have less than 300 MiB, and others get their answers`()
+        async throws
+      {
+        try await PythonClient.run("unread.py", [PythonClient.hearth, isLong ? "30" : "3"])
+      }
+
       @Test(arguments: [[], ["admin"]])
       func `listeners go on after their server was killed`(_ arguments: [String]) async throws {
         try await PythonClient.run("resume.py", [PythonClient.hearth] + arguments)

@@ -56,6 +56,8 @@
     var maxDatabases: Int?
     @Option(help: "Accept at most so many connections of one address.")
     var maxConnectionsPerAddress: Int?
+    @Option(help: "Keep at most so many bytes of results that clients have not read.")
+    var maxAnswerBytes: Int?
     @Flag(help: "Refuse writes.")
     var readOnly = false
     @Option(
@@ -125,6 +127,7 @@
         if let maxConnectionsPerAddress {
           options.limits.connectionsPerAddress = maxConnectionsPerAddress
         }
+        if let maxAnswerBytes { options.limits.answerBytes = maxAnswerBytes }
         if let certificate, let key {
           options.tls = .init(certificatePath: certificate, keyPath: key)
           options.tls?.refreshInterval = .seconds(tlsRefreshSeconds)
@@ -160,7 +163,19 @@
       }
     }
 
+    /// Gives the memory of large answers back when it is free: otherwise glibc keeps up to 32 MiB pieces
+    /// of it for each of its arenas, several times what is in use.
+    private static func returnFreeMemory() {
+      // Looked up, because no module of Swift has it, and another C library does not.
+      guard let symbol = dlsym(nil, "mallopt") else { return }
+      let set = unsafeBitCast(symbol, to: (@convention(c) (CInt, CInt) -> CInt).self)
+      let (trimThreshold, mapThreshold): (CInt, CInt) = (-1, -3)
+      _ = set(mapThreshold, 256 << 10)
+      _ = set(trimThreshold, 1 << 20)
+    }
+
     func run() async throws {
+      Self.returnFreeMemory()
       let hangups = Interruption.hangups()
       let logger = Logger(label: "hearth.serve")
       accessFiles.warnOfOthers(logger)

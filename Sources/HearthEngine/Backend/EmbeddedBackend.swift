@@ -145,7 +145,8 @@ extension EmbeddedBackend {
       if store.configuration.isReadOnly { return answer(.busy) }
       BlockingThreads.shared.run { [self] in
         do throws(Status) { try awaitWriters() } catch { return done(.failure(error)) }
-        answer(.lent)
+        // Elsewhere: there are as many of these threads as calls that wait, each with a result.
+        answer(.busy)
       }
     }
   }

@@ -19,6 +19,14 @@ package final class StoredDocument: Sendable {
     self.body = body
   }
 
+  /// The value of one field; nil if there is none.
+  package func value(of field: FieldSegments) throws(Status) -> Value? {
+    try body.withView { view throws(Status) in
+      var lookup = FieldLookup(field)
+      return try lookup.find(in: view)?.value()
+    }
+  }
+
   /// With the bytes of another document's body. Throws `dataLoss` unless they are canonical.
   package convenience init(path: ResourcePath, encoded bytes: [UInt8]) throws(Status) {
     self.init(

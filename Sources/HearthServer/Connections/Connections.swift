@@ -20,6 +20,14 @@
       var ofNetworks: [PeerNetwork: Int] = [:]
     }
 
+    /// The executor and the answers that the calls of one client share.
+    struct Client: Sendable {
+      /// Nil for an event loop on which no server runs.
+      let executor: EventLoopExecutor?
+      let answers: AnswerBudget.Connection
+    }
+
+    let answers: AnswerBudget
     private let limit: Int
     private let networkLimit: Int
     private let streamLimit: Int
@@ -28,7 +36,7 @@
     private let streams = Guarded(0)
     private let bodies = Guarded(0)
     /// Those of connections over HTTP/2, by their peers.
-    private let executors = Guarded<[String: EventLoopExecutor]>([:])
+    private let clients = Guarded<[String: Client]>([:])
     private let metrics: ServerMetrics
     private let onEnd: @Sendable (_ peer: String) -> Void
 
@@ -37,10 +45,11 @@
     ///   - networkLimit: Those of one host.
     ///   - streams: Streams of HTTP/2 that may be open, of all connections.
     ///   - bodyBytes: Bytes of requests that may be in memory at a time.
+    ///   - answerBytes: Bytes of answers that may be in memory at a time, beside what each connection may have.
     ///   - onEnd: Called when a connection over HTTP/2 has ended.
     init(
       limit: Int, networkLimit: Int = .max, streams: Int = .max,
-      bodyBytes: Int = Connections.bodyBytes,
+      bodyBytes: Int = Connections.bodyBytes, answerBytes: Int = .max,
       requestTime: TimeAmount = .seconds(120), writeTime: TimeAmount = .seconds(60),
       idleTime: TimeAmount = .seconds(600),
       _ metrics: ServerMetrics,
@@ -50,6 +59,9 @@
       self.networkLimit = networkLimit
       streamLimit = streams
       bodyLimit = bodyBytes
+      // Streams that are not read end before.
+      answers = AnswerBudget(
+        limit: answerBytes, patience: .nanoseconds(2 * writeTime.nanoseconds))
       self.requestTime = requestTime
       self.writeTime = writeTime
       self.idleTime = idleTime
@@ -118,17 +130,24 @@
 
     /// Notes that a connection speaks HTTP/2: its end is the end of what its client has begun.
     /// Requests of one client over HTTP/1 often have a connection each.
-    func isHTTP2(_ channel: any Channel) {
+    func isHTTP2(_ channel: any Channel, _ answers: AnswerBudget.Connection) {
       let peer = Self.peer(of: channel)
-      executors.withLock { $0[peer] = EventLoopExecutor.of(channel.eventLoop) }
+      let client = Client(executor: .of(channel.eventLoop), answers: answers)
+      clients.withLock { $0[peer] = client }
       channel.closeFuture.whenComplete { [self] _ in
-        executors.withLock { $0[peer] = nil }
-        onEnd(peer)
+        let isLast = clients.withLock { clients in
+          // The address may be that of a later connection already.
+          guard clients[peer]?.answers === answers else { return false }
+          clients[peer] = nil
+          return true
+        }
+        if isLast { onEnd(peer) }
       }
     }
 
-    /// Runs the calls of a client on its connection's event loop. Nil if the connection has ended.
-    func executor(of peer: String) -> EventLoopExecutor? { executors.withLock { $0[peer] } }
+    /// A client over HTTP/2, whose calls run on its connection's event loop. Nil if the connection has
+    /// ended.
+    func client(of peer: String) -> Client? { clients.withLock { $0[peer] } }
 
     /// The client's address, in the form of `ServerContext.remotePeer`.
     static func peer(of channel: any Channel) -> String { text(channel.remoteAddress) }

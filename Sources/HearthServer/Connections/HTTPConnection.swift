@@ -5,14 +5,14 @@
   /// A connection over HTTP/1, or a stream of HTTP/2, which has one request: one request at a time,
   /// each answered by a function.
   ///
-  ///     waiting ─ head ─▶ checking ─▶ receiving ─ end ─▶ answering ─ end ─▶ waiting, or ending
-  ///        │                  │           │ body too large: 413                     │
-  ///        │                  └─ no key ──┼──▶ answering ─▶ ending                  │
-  ///        └──────────────────────────────┴─ not HTTP: 400; too slow ─▶ ending ◀────┘
+  ///     waiting ─ head ─▶ checking ─▶ receiving ─ end ─▶ answering ─ end ─▶ sending ─▶ waiting
+  ///        │                  │           │ body too large: 413     │          │
+  ///        │                  └─ no key ──┼──▶ answering ─▶ ending   │          │
+  ///        └──────────────────────────────┴─ not HTTP: 400; too slow ─▶ ending ◀┘
   ///
   /// Nothing of a body is read before the key is checked.
   ///
-  /// Later requests wait until the answer to one ends, and nothing more is read meanwhile. NIO's
+  /// Later requests wait until the answer to one is sent, and nothing more is read meanwhile. NIO's
   /// own handler for that is not used: it traps in debug builds if a server shuts down while half a
   /// request is there.
   ///
@@ -50,6 +50,8 @@
       case checking(HTTPRequestHead, Task<Void, Never>)
       case receiving(HTTPRequestHead, ByteBuffer, limit: Int)
       case answering(Answering)
+      /// The end of the answer is not sent yet.
+      case sending(keepsAlive: Bool)
       /// Drops what comes.
       case ending
     }
@@ -65,6 +67,8 @@
 
     private let connections: Connections
     private let service: Service
+    /// Nil for a connection over HTTP/1.
+    private let answers: AnswerBudget.Connection?
     /// Bytes of the request that are reserved.
     private var reserved = 0
     private var state = State.waiting
@@ -76,9 +80,12 @@
     private var following: [HTTPServerRequestPart] = []
     private var mustRead = false
 
-    init(_ connections: Connections, _ service: Service) {
+    init(
+      _ connections: Connections, _ service: Service, _ answers: AnswerBudget.Connection? = nil
+    ) {
       self.connections = connections
       self.service = service
+      self.answers = answers
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -101,7 +108,7 @@
     /// Parts that arrive now wait for later.
     private var isBusy: Bool {
       switch state {
-      case .checking, .answering: true
+      case .checking, .answering, .sending: true
       case .waiting, .receiving, .ending: false
       }
     }
@@ -114,7 +121,7 @@
         guard let check = service.check else {
           return receive(head, limit: service.bodyLimit, context)
         }
-        let asked = HTTPRequest(head, ByteBuffer(), context)
+        let asked = HTTPRequest(head, ByteBuffer(), answers, context)
         let connection = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         let task = Task(executorPreference: EventLoopExecutor.of(context.eventLoop)) {
           [request, eventLoop = context.eventLoop] in
@@ -170,7 +177,7 @@
       _ context: ChannelHandlerContext
     ) {
       clearDeadline()
-      let asked = HTTPRequest(head, body, context)
+      let asked = HTTPRequest(head, body, answers, context)
       let writer = HTTPResponseWriter(
         NIOLoopBound(self, eventLoop: context.eventLoop), request, context.eventLoop)
       // JSON of many bytes is read and written for long.
@@ -250,20 +257,22 @@
       guard case .answering(let answering) = state, answering.hasBegun, let context else {
         return nil
       }
-      state = answering.keepsAlive ? .waiting : .ending
+      state = .sending(keepsAlive: answering.keepsAlive)
       free()
       let sent = send(.end(nil), flushing: true)
-      if answering.keepsAlive {
-        setDeadline(Self.idleTime)
-        takeFollowing(context)
-      } else {
-        following = []
-        setDeadline(connections.writeTime)
-        sent?.assumeIsolated().whenComplete { _ in
-          self.setDeadline(Self.endTime)
-          context.close(mode: .output, promise: nil)
+      if case .sending = state { setDeadline(connections.writeTime) }
+      sent?.assumeIsolated().whenSuccess {
+        guard case .sending(let keepsAlive) = self.state else { return }
+        if keepsAlive {
+          self.state = .waiting
+          self.setDeadline(Self.idleTime)
+          return self.takeFollowing(context)
         }
-        if mustRead { read(context: context) }
+        self.state = .ending
+        self.following = []
+        self.setDeadline(Self.endTime)
+        context.close(mode: .output, promise: nil)
+        if self.mustRead { self.read(context: context) }
       }
       return sent
     }
@@ -317,7 +326,7 @@
       switch state {
       case .checking(_, let task): task.cancel()
       case .answering(let answering): answering.task?.cancel()
-      case .waiting, .receiving, .ending: break
+      case .waiting, .receiving, .sending, .ending: break
       }
       state = .ending
       following = []
@@ -330,7 +339,7 @@
         if case .checking(_, let task) = state { task.cancel() }
         clearDeadline()
         refuse(.badRequest, "The request is not valid HTTP/1: \(error)")
-      case .answering, .ending:
+      case .answering, .sending, .ending:
         end()
         context.close(promise: nil)
       }
@@ -342,6 +351,7 @@
       case .answering(var answering):
         answering.keepsAlive = false
         state = .answering(answering)
+      case .sending: state = .sending(keepsAlive: false)
       case .waiting, .checking, .receiving, .ending:
         end()
         context.close(promise: nil)
@@ -377,15 +387,19 @@
     var body: [UInt8]
     var peer: String
     var localPeer: String
+    /// Those of its connection over HTTP/2.
+    var answers: AnswerBudget.Connection?
   }
 
   extension HTTPRequest {
-    fileprivate init(_ head: HTTPRequestHead, _ body: ByteBuffer, _ context: ChannelHandlerContext)
-    {
+    fileprivate init(
+      _ head: HTTPRequestHead, _ body: ByteBuffer, _ answers: AnswerBudget.Connection?,
+      _ context: ChannelHandlerContext
+    ) {
       self.init(
         method: head.method, target: head.uri, headers: head.headers,
         body: Array(body.readableBytesView), peer: Connections.peer(of: context.channel),
-        localPeer: Connections.localPeer(of: context.channel))
+        localPeer: Connections.localPeer(of: context.channel), answers: answers)
     }
   }
 #endif

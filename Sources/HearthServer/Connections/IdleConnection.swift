@@ -15,12 +15,18 @@
     /// The deadlines of the calls of the connection.
     let deadlines = CallDeadlines()
 
+    /// The answers of the calls of the connection.
+    let answers: AnswerBudget.Connection
+
     private let time: TimeAmount
     private var context: ChannelHandlerContext?
     private var streams = 0
     private var deadline: Scheduled<Void>?
 
-    init(_ time: TimeAmount) { self.time = time }
+    init(_ time: TimeAmount, _ answers: AnswerBudget.Connection) {
+      self.time = time
+      self.answers = answers
+    }
 
     /// That of a stream's connection.
     static func of(stream: any Channel) -> IdleConnection? {
@@ -67,6 +73,7 @@
       deadline?.cancel()
       deadline = nil
       deadlines.removeAll()
+      answers.end()
       context = nil
     }
   }

@@ -70,9 +70,9 @@
         let pipeline = context.pipeline.syncOperations
         let http2 = try pipeline.handler(type: NIOHTTP2Handler.self)
         if isHTTP2 {
-          try pipeline.addHandlers(
-            IdleConnection(connections.idleTime), PingAnswerer(), position: .before(http2))
-          connections.isHTTP2(context.channel)
+          let connection = IdleConnection(connections.idleTime, connections.answers.connection())
+          try pipeline.addHandlers(connection, PingAnswerer(), position: .before(http2))
+          connections.isHTTP2(context.channel, connection.answers)
           hasChosen = true
           context.fireChannelActive()
         } else {

@@ -39,7 +39,9 @@
         do {
           try pipeline.addHandlers(
             HTTP2FramePayloadToHTTP1ServerCodec(),
-            HTTPConnection(connections, service), position: .after(self))
+            HTTPConnection(
+              connections, service, IdleConnection.of(stream: context.channel)?.answers),
+            position: .after(self))
         } catch {
           return context.close(promise: nil)
         }

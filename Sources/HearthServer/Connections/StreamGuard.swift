@@ -11,7 +11,7 @@
   ///     message ─▶ too many bytes of requests in memory: ENHANCE_YOUR_CALM
   ///             ─▶ not complete after two minutes: the stream is reset
   ///     call    ─▶ the time that its client gave it is over: DEADLINE_EXCEEDED
-  ///     answer  ─▶ no part of it is read for a minute: the stream is reset
+  ///     answer  ─▶ no part of it, or not its end, is read for a minute: the stream is reset
   ///             ─▶ ended before the request: NO_ERROR, so that the rest is not sent
   ///     close   ─▶ while the header is read: afterwards
   ///
@@ -67,6 +67,8 @@
     private var callDeadline: Int?
     /// Where this stream is counted.
     private var connection: IdleConnection?
+    /// Where its answers are counted, and its number; nil for REST.
+    private var answers: (room: AnswerRoom, number: Int)?
 
     init(_ connections: Connections, _ unchecked: UncheckedCalls?) {
       self.connections = connections
@@ -159,7 +161,14 @@
           "The header grpc-timeout is one to eight digits and one of H, M, S, m, u and n.", context)
         return nil
       }
-      messages = ReceivedMessages(of: head.headers.first(name: ":path") ?? "")
+      let path = head.headers.first(name: ":path") ?? ""
+      messages = ReceivedMessages(of: path)
+      if let connection {
+        let room = connection.answers.room(for: path.split(separator: "/").last ?? "")
+        let number = connection.answers.add(room)
+        answers = (room, number)
+        head.headers.replaceOrAdd(name: AnswerRoom.header, value: "\(number)")
+      }
       if let unchecked {
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         let reading = NIOLoopBound(context, eventLoop: context.eventLoop)
@@ -207,8 +216,6 @@
       write(.headers(trailers), context, promise: nil)
       state = .refused
       context.flush()
-      // Even a short answer may wait for the client's window.
-      if context.channel.isActive { setWriteDeadline(context) }
     }
 
     private func refuse(_ code: HTTP2ErrorCode, _ context: ChannelHandlerContext) {
@@ -277,21 +284,29 @@
         {
           context.write(
             wrapOutboundOut(.data(.init(data: .byteBuffer(first)))),
-            promise: noticing(nil, context))
+            promise: counting(first.readableBytes, noticing(nil, context), context))
         }
         unnoticedBytes += bytes.readableBytes
         if unnoticedBytes >= Self.partBytes { promise = noticing(promise, context) }
+        promise = counting(bytes.readableBytes, promise, context)
         part.data = .byteBuffer(bytes)
         frame = .data(part)
       default: break
       }
       // A complete answer gets no second end.
       if isLast, let number = callDeadline.take() { connection?.deadlines.remove(number) }
-      if isLast, !hasRequestEnded {
+      if isLast {
+        // Even a short answer may wait for the client's window.
+        let deadline = connection?.deadlines.add(connections.writeTime, on: context.eventLoop) {
+          context.close(promise: nil)
+        }
         let end = promise ?? context.eventLoop.makePromise()
-        end.futureResult.assumeIsolated().whenSuccess {
+        end.futureResult.assumeIsolated().whenComplete { [connection] result in
+          if let deadline { connection?.deadlines.remove(deadline) }
           // The request's end may have come in the meantime, and then the stream is closed.
-          guard !self.hasRequestEnded, context.channel.isActive else { return }
+          guard case .success = result, !self.hasRequestEnded, context.channel.isActive else {
+            return
+          }
           context.writeAndFlush(self.wrapOutboundOut(.rstStream(.noError)), promise: nil)
         }
         promise = end
@@ -302,6 +317,21 @@
         hasHeldWritability = false
         context.fireChannelWritabilityChanged()
       }
+    }
+
+    /// Counts bytes until they are sent, or never will be. `HTTPConnection` waits until its parts are sent.
+    private func counting(
+      _ bytes: Int, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
+    ) -> EventLoopPromise<Void>? {
+      guard bytes >= AnswerBudget.countedBytes,
+        let room = answers?.room
+      else { return promise }
+      let promise = promise ?? context.eventLoop.makePromise()
+      room.write(bytes)
+      promise.futureResult.whenComplete { result in
+        room.sent(bytes, isProgress: (try? result.get()) != nil)
+      }
+      return promise
     }
 
     /// The time of the client begins again when the data of this promise is sent.
@@ -369,6 +399,7 @@
     /// Called when the stream has ended: a refused one may still have an answer in memory.
     private func uncount() {
       if isCounted { connections.removeStream() }
+      if let answers { connection?.answers.remove(answers.number) }
       isCounted = false
     }
   }

@@ -45,6 +45,8 @@
       case past(Timestamp)
       /// The newest state; the transaction records what is read.
       case transaction(TransactionID)
+      /// The newest state, whose time is not asked for.
+      case untimed
     }
 
     /// Reads, and returns the time of the state that was read.
@@ -53,6 +55,9 @@
       _ verb: (RequestContext, @escaping Completion<Answer>) -> Void
     ) async throws -> (Answer, at: Timestamp) {
       switch consistency {
+      case .untimed:
+        let answer = try await backend.awaiting { verb(.brief, $0) }
+        return (answer, Timestamp(seconds: 0, nanoseconds: 0))
       case .past(let time):
         return (try await past(time, verb).get(), time)
       case .transaction(let id):
@@ -73,6 +78,29 @@
         }
         return (try past.get(), after)
       }
+    }
+
+    /// Reads the answer of a unary call. While there is no room for it in memory it is dropped, and then
+    /// read again.
+    ///
+    /// - Parameter bytes: Of an answer, about.
+    func read<Answer: Sendable>(
+      _ consistency: Consistency, in room: AnswerRoom, bytes: @escaping @Sendable (Answer) -> Int,
+      _ verb: (RequestContext, @escaping Completion<Answer>) -> Void
+    ) async throws -> Answer {
+      // Decided where it is read: no more are in memory than threads that read.
+      let (found, size): (Answer?, Int) = try await read(consistency) { context, done in
+        verb(context) { answer in
+          done(
+            answer.map { answer in
+              let size = bytes(answer)
+              return (room.takes(size) ? answer : nil, size)
+            })
+        }
+      }.0
+      if let found { return found }
+      try await room.take(size)
+      return try await read(consistency, verb).0
     }
 
     private func past<Answer: Sendable>(
@@ -96,6 +124,17 @@
       at paths: [ResourcePath], _ consistency: Consistency
     ) async throws -> ([StoredDocument?], at: Timestamp) {
       try await read(consistency) { backend.documents(at: paths, $0, $1) }
+    }
+
+    /// Reads the document at a path for the answer of a unary call.
+    func document(
+      at path: ResourcePath, _ consistency: Consistency, in room: AnswerRoom
+    ) async throws -> StoredDocument? {
+      try await read(consistency, in: room) {
+        $0[0]?.answerBytes ?? 0
+      } _: {
+        backend.documents(at: [path], $0, $1)
+      }[0]
     }
 
     func documents(

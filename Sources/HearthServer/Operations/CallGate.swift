@@ -25,21 +25,20 @@
     let metrics: ServerMetrics
     /// Nil if calls need no key.
     let unchecked: UncheckedCalls?
-    /// Runs the calls of a client, see `EventLoopExecutor`.
-    let executor: @Sendable (_ peer: String) -> EventLoopExecutor?
+    let client: @Sendable (_ peer: String) -> Connections.Client?
     private let running: RunningCalls
     private let watches = RunningCalls()
 
     init(
       keys: ServiceKeys, limit: Int, unchecked: UncheckedCalls? = nil, logger: Logger,
-      metrics: ServerMetrics, executor: @escaping @Sendable (_ peer: String) -> EventLoopExecutor?
+      metrics: ServerMetrics, client: @escaping @Sendable (_ peer: String) -> Connections.Client?
     ) {
       self.keys = keys
       self.limit = limit
       self.unchecked = unchecked
       self.logger = logger
       self.metrics = metrics
-      self.executor = executor
+      self.client = client
       running = RunningCalls { metrics.set(runningCalls: $0) }
     }
 
@@ -74,14 +73,22 @@
         throw call.end(
           Status(.resourceExhausted, "The server has too many calls. Try again later."))
       }
-      if let unchecked, let number = Self.number(request.metadata) {
+      if let unchecked, let number = Self.number(request.metadata, UncheckedCalls.header) {
         unchecked.admit(number, limit: isHealth ? Self.healthBytes : nil)
       }
-      let executor = executor(context.remotePeer)
+      let client = client(context.remotePeer)
+      let executor = client?.executor
+      var context = context
+      // A call over REST, whose peer is nobody's here, has the room of its request.
+      let room = Self.number(request.metadata, AnswerRoom.header).flatMap {
+        client?.answers.room(Int($0))
+      }
+      if let room { context.transportSpecific = room }
+      let ofClient = context
       let answer: StreamingServerResponse<Output>
       do {
         answer = try await withTaskExecutorPreference(executor) {
-          try await next(request, context)
+          try await next(request, ofClient)
         }
       } catch {
         throw call.end(error)
@@ -94,7 +101,10 @@
         contents.metadata.replaceOrAddString(id, forKey: Self.header)
         // Not called if the connection ends before the answer: then it is only released.
         contents.producer = { writer in
-          defer { place.end() }
+          defer {
+            place.end()
+            room?.end()
+          }
           do {
             let metadata = try await withTaskExecutorPreference(executor) {
               try await produce(writer)
@@ -109,9 +119,9 @@
       }
     }
 
-    /// The call's number among those whose keys are not checked; nil for one over REST.
-    private static func number(_ metadata: Metadata) -> UInt64? {
-      var numbers = metadata[stringValues: UncheckedCalls.header].makeIterator()
+    /// A number that the stream of the call has set; nil for one over REST.
+    private static func number(_ metadata: Metadata, _ header: String) -> UInt64? {
+      var numbers = metadata[stringValues: header].makeIterator()
       return numbers.next().flatMap { UInt64($0) }
     }
 

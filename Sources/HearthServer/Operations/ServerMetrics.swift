@@ -14,7 +14,7 @@
     /// By method and code: as many as the protocol has.
     private let calls = Guarded<[Key: Counter]>([:])
     private let times = Guarded<[String: CoreMetrics.Timer]>([:])
-    private let running, listeners, connections: Meter
+    private let running, listeners, connections, answers: Meter
     private let refused: Counter
 
     init(_ factory: any MetricsFactory) {
@@ -22,6 +22,7 @@
       running = Meter(label: "hearth_server_calls_running", factory: factory)
       listeners = Meter(label: "hearth_server_listeners", factory: factory)
       connections = Meter(label: "hearth_server_connections", factory: factory)
+      answers = Meter(label: "hearth_server_unread_answer_bytes", factory: factory)
       refused = Counter(label: "hearth_server_connections_refused", factory: factory)
     }
 
@@ -50,6 +51,7 @@
     func set(runningCalls count: Int) { running.set(count) }
     func set(listeners count: Int) { listeners.set(count) }
     func set(connections count: Int) { connections.set(count) }
+    func set(answerBytes count: Int) { answers.set(count) }
     func connectionWasRefused() { refused.increment() }
   }
 #endif

@@ -200,11 +200,13 @@
       let input = StreamingServerRequest(
         single: ServerRequest(metadata: metadata, message: message))
       try await withServerContextRPCCancellationHandle { handle in
-        let context = ServerContext(
+        var context = ServerContext(
           descriptor: method, remotePeer: Self.peer + request.peer, localPeer: request.localPeer,
           cancellation: handle)
+        context.transportSpecific = request.answers?.roomForREST ?? AnswerRoom()
+        let ofRequest = context
         let answer = try await withTaskCancellationHandler {
-          try await gate.intercept(request: input, context: context, next: handler)
+          try await gate.intercept(request: input, context: ofRequest, next: handler)
         } onCancel: {
           handle.cancel()
         }

@@ -16,18 +16,11 @@
           switch request.consistencySelector {
           case .transaction(let id): try database.consistency(transaction: id, context)
           case .readTime(let time): try database.consistency(readTime: time)
-          case nil: try database.consistency()
+          // The answer has no time.
+          case nil: ServedDatabase.Consistency.untimed
           }
-        let found =
-          if case .newest = consistency {
-            // The answer has no time.
-            try await database.backend.awaiting {
-              database.backend.documents(at: [path], .brief, $0)
-            }
-          } else {
-            try await database.documents(at: [path], consistency).0
-          }
-        guard let document = found.first ?? nil else {
+        let found = try await database.document(at: path, consistency, in: context.answerRoom)
+        guard let document = found else {
           throw Status(.notFound, "Document \"\(request.name)\" not found.")
         }
         return try name.proto(mask?.applied(to: document) ?? document)
@@ -59,18 +52,17 @@
           consistency = try database.consistency(transaction: id, context)
         case nil: consistency = .newest
         }
-        let (found, time) = try await database.documents(at: paths, consistency)
+        let ((found, missing), time) = try await database.result(
+          at: paths, consistency, in: results)
         let readTime = Google_Protobuf_Timestamp(time)
-        var answers = PartWriter(response)
-        for case let document? in found {
-          let proto = try name.proto(mask?.applied(to: document) ?? document)
-          try await answers.write(
-            .with {
-              $0.found = proto
-              $0.readTime = readTime
-            }, bytes: document.answerBytes)
+        try await write(found, response, context, in: database, at: time) { document in
+          try .with {
+            $0.found = try name.proto(mask?.applied(to: document) ?? document)
+            $0.readTime = readTime
+          }
         }
-        for (path, document) in zip(paths, found) where document == nil {
+        var answers = PartWriter(response, context.answerRoom)
+        for path in missing {
           let missing = name.name(of: path)
           try await answers.write(
             .with {
@@ -92,7 +84,8 @@
         let mutation = Mutation(
           path: path, operation: try .set(encoding: name.fields(request.document.fields)),
           precondition: .exists(false))
-        return try await write(mutation, database, name, request.hasMask ? request.mask : nil)
+        return try await write(
+          mutation, database, name, request.hasMask ? request.mask : nil, context)
       }
     }
 
@@ -111,23 +104,25 @@
             if request.hasUpdateMask { $0.updateMask = request.updateMask }
             if request.hasCurrentDocument { $0.currentDocument = request.currentDocument }
           })
-        return try await write(mutation, database, name, request.hasMask ? request.mask : nil)
+        return try await write(
+          mutation, database, name, request.hasMask ? request.mask : nil, context)
       }
     }
 
     /// Writes a document, and returns it as it then is.
     private func write(
       _ mutation: Mutation, _ database: ServedDatabase, _ name: DatabaseName,
-      _ mask: ProtoDocumentMask?
+      _ mask: ProtoDocumentMask?, _ context: ServerContext
     ) async throws -> ProtoDocument {
       let mask = try name.projection(mask)
       let time = try await database.commit([mutation]).commitTime
       let document: StoredDocument?
       do {
-        document = try await database.documents(at: [mutation.path], .past(Timestamp(time))).0[0]
+        document = try await database.document(
+          at: mutation.path, .past(Timestamp(time)), in: context.answerRoom)
       } catch let status as Status where status.code == .failedPrecondition {
         // The change log does not reach back so far.
-        document = try await database.documents(at: [mutation.path], .newest).0[0]
+        document = try await database.document(at: mutation.path, .untimed, in: context.answerRoom)
       }
       guard let document else {
         throw Status(.unknown, "The document was written, and deleted since.")

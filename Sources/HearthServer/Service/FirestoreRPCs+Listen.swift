@@ -21,11 +21,12 @@
         inputs.end()
         reading.cancel()
       }
+      let room = context.answerRoom
       var stream: ListenStream?
       defer { stream?.close() }
       for await _ in inputs.arrivals {
         stream = try await withThrowingTaskGroup { [stream] handling in
-          handling.addTask { try await handle(inputs, stream, response) }
+          handling.addTask { try await handle(inputs, stream, response, room) }
           return try await handling.next() ?? nil
         }
       }
@@ -36,14 +37,15 @@
     ///
     /// - Parameter stream: Nil before the first request, which opens it.
     private func handle(
-      _ inputs: ListenInputs, _ stream: ListenStream?, _ response: RPCWriter<ProtoListenResponse>
+      _ inputs: ListenInputs, _ stream: ListenStream?, _ response: RPCWriter<ProtoListenResponse>,
+      _ room: AnswerRoom
     ) async throws -> ListenStream? {
       var stream = stream
       do {
         while let input = inputs.next() {
           switch input {
           case .request(let first) where stream == nil:
-            stream = try await open(first.database, inputs, response)
+            stream = try await open(first.database, inputs, response, room)
           case .creation: if let stream { stream.move(to: try await use(stream.name, inputs)) }
           default: break
           }
@@ -57,11 +59,12 @@
     }
 
     private func open(
-      _ database: String, _ inputs: ListenInputs, _ response: RPCWriter<ProtoListenResponse>
+      _ database: String, _ inputs: ListenInputs, _ response: RPCWriter<ProtoListenResponse>,
+      _ room: AnswerRoom
     ) async throws -> ListenStream {
       let name = try DatabaseName(database)
       return ListenStream(
-        try await use(name, inputs), name, inputs, response, targetLimit: targetsPerStream,
+        try await use(name, inputs), name, inputs, response, room, targetLimit: targetsPerStream,
         memberLimit: membersPerStream)
     }
 

@@ -8,6 +8,47 @@
   /// Lists of documents and collections, in pages.
   extension FirestoreRPCs {
     private static let defaultPageSize = 300
+    /// Bytes of a page, which is one message, of at least one document.
+    private static let pageBytes = 1 << 20
+
+    /// Documents that are read first, because each may have 1 MiB.
+    private static let firstCount = 4
+
+    /// A page with nil for documents that do not exist, and whether it has all that were found.
+    private typealias Page = (documents: [StoredDocument?], isLast: Bool)
+
+    /// The first of these documents, as many as a page may have.
+    private static func page(_ found: [StoredDocument?], _ size: Int) -> Page {
+      var bytes = 0
+      let page = found.prefix(size).prefix { document in
+        defer { bytes += answerBytes(document) }
+        return bytes < pageBytes
+      }
+      return (Array(page), page.count == found.count)
+    }
+
+    /// Reads a page, with few documents first: more if these are small.
+    ///
+    /// - Parameter read: Reads a page of at most so many documents, and whether there are more.
+    private static func page(
+      _ size: Int, _ read: (Int) async throws -> Page
+    ) async throws -> Page {
+      var count = min(size, firstCount)
+      while true {
+        let page = try await read(count)
+        if page.isLast || page.documents.count < count || count == size { return page }
+        let average = max(1, bytes(page) / page.documents.count)
+        count = min(size, max(2 * count, min(16 * count, pageBytes / average + 1)))
+      }
+    }
+
+    @Sendable private static func bytes(_ page: Page) -> Int {
+      page.documents.reduce(0) { $0 + answerBytes($1) }
+    }
+
+    private static func answerBytes(_ document: StoredDocument?) -> Int {
+      document?.answerBytes ?? StoredDocument.headBytes
+    }
 
     private func pageSize(_ size: Int32) throws(Status) -> Int {
       guard size >= 0 else { throw .invalidArgument("page_size must not be negative.") }
@@ -33,7 +74,7 @@
         if request.showMissing {
           return try await list(
             parent.appending(request.collectionID), after: start, size, mask, consistency, database,
-            name)
+            name, context.answerRoom)
         }
         var query =
           request.collectionID.isEmpty
@@ -46,20 +87,24 @@
         }
         query.limit = size + 1
         try query.check()
-        let found = try await database.documents(matching: query, consistency).0
+        try await database.checkIndexes(query)
+        let room = context.answerRoom
+        let (page, isLast) = try await Self.page(size) { count in
+          query.limit = count + 1
+          return try await database.read(consistency, in: room, bytes: Self.bytes) {
+            [query] context, done in
+            database.backend.documents(matching: query, context) { found in
+              done(found.map { Self.page($0, count) })
+            }
+          }
+        }
         var response = ProtoListDocumentsResponse()
-        for document in found.prefix(size) {
+        for case let document? in page {
           response.documents.append(try name.proto(mask?.applied(to: document) ?? document))
         }
-        if found.count > size, let last = found.prefix(size).last {
-          let fields = try last.body.map()
+        if !isLast, let last = try page.last??.values(of: query.orders) {
           response.nextPageToken = try PageToken.encode(
-            .with {
-              $0.values = query.orders.map { order in
-                name.proto(
-                  order.field.isDocumentID ? .reference(last.path) : fields[order.field] ?? .null)
-              }
-            })
+            .with { $0.values = last.map { name.proto($0) } })
         }
         return response
       }
@@ -68,7 +113,8 @@
     /// A page of a collection's documents and of those that only have documents below them.
     private func list(
       _ collection: ResourcePath, after start: ProtoCursor?, _ size: Int, _ mask: Projection?,
-      _ consistency: ServedDatabase.Consistency, _ database: ServedDatabase, _ name: DatabaseName
+      _ consistency: ServedDatabase.Consistency, _ database: ServedDatabase, _ name: DatabaseName,
+      _ room: AnswerRoom
     ) async throws -> ProtoListDocumentsResponse {
       try collection.checkNames(forWriting: false)
       guard collection.isCollection else {
@@ -81,16 +127,22 @@
         }
         paths = Array(paths.drop { ResourcePath.compare($0, last) <= 0 })
       }
-      let page = Array(paths.prefix(size))
-      let found = try await database.documents(at: page, consistency).0
+      let found = try await Self.page(min(size, paths.count)) { count in
+        try await database.read(consistency, in: room, bytes: Self.bytes) {
+          [page = Array(paths.prefix(count + 1))] context, done in
+          database.backend.documents(at: page, context) { found in
+            done(found.map { Self.page($0, count) })
+          }
+        }
+      }.documents
       var response = ProtoListDocumentsResponse()
-      for (path, document) in zip(page, found) {
+      for (path, document) in zip(paths, found) {
         let proto =
           try document.map { try name.proto(mask?.applied(to: $0) ?? $0) }
           ?? .with { $0.name = name.name(of: path) }
         response.documents.append(proto)
       }
-      if paths.count > size, let last = page.last {
+      if paths.count > found.count, let last = paths.prefix(found.count).last {
         response.nextPageToken = try PageToken.encode(
           .with { $0.values = [name.proto(.reference(last))] })
       }
@@ -154,14 +206,6 @@
             .with { $0.values = [name.proto(.string(last))] })
         }
         return response
-      }
-    }
-  }
-
-  extension MapValue {
-    fileprivate subscript(field: FieldSegments) -> Value? {
-      field.names.dropFirst().reduce(field.names.first.flatMap { self[$0] }) { value, name in
-        if case .map(let map)? = value { map[name] } else { nil }
       }
     }
   }

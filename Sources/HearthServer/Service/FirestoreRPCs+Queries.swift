@@ -34,28 +34,26 @@
             return try await response.write(.with { $0.explainMetrics = metrics })
           }
         }
-        let (found, time) = try await database.documents(matching: query, consistency)
+        let (found, time) = try await database.result(matching: query, consistency, in: results)
         metrics?.setResults(found.count)
         let readTime = Google_Protobuf_Timestamp(time)
-        if found.isEmpty {
+        if found.count == 0 {
           return try await response.write(
             .with {
               $0.readTime = readTime
               if let metrics { $0.explainMetrics = metrics }
             })
         }
-        var answers = PartWriter(response)
-        for (position, document) in found.enumerated() {
-          let proto = try name.proto(document)
-          try await answers.write(
-            .with {
-              $0.document = proto
-              $0.readTime = readTime
-              if position == 0 { $0.skippedResults = Int32(clamping: query.offset) }
-              if position == found.count - 1, let metrics { $0.explainMetrics = metrics }
-            }, bytes: document.answerBytes)
+        var position = 0
+        try await write(found, response, context, in: database, at: time) { document in
+          position += 1
+          return try .with {
+            $0.document = try name.proto(document)
+            $0.readTime = readTime
+            if position == 1 { $0.skippedResults = Int32(clamping: query.offset) }
+            if position == found.count, let metrics { $0.explainMetrics = metrics }
+          }
         }
-        try await answers.send()
       }
     }
 

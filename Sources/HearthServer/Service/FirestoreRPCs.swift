@@ -13,6 +13,7 @@
     let catalog: DatabaseCatalog
     let streams: ListenStreams
     let writeStreams: WriteStreams
+    let results: KeptResults
     let targetsPerStream: Int
     let membersPerStream: Int
 
@@ -29,6 +30,21 @@
         return try await body(database)
       } catch let status as Status {
         throw name.named(status)
+      }
+    }
+
+    /// Writes an answer for each document of a result, in parts.
+    func write<Answer>(
+      _ result: KeptResult, _ response: RPCWriter<Answer>, _ context: ServerContext,
+      in database: ServedDatabase, at time: Timestamp,
+      _ answer: (StoredDocument) throws -> Answer
+    ) async throws {
+      let room = context.answerRoom
+      func next() async throws -> [Answer] {
+        try await result.next(room, in: database, at: time).map(answer)
+      }
+      while case let answers = try await next(), !answers.isEmpty {
+        try await response.write(contentsOf: answers)
       }
     }
 

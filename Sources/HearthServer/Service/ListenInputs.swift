@@ -5,8 +5,8 @@
 
   /// The inputs of a `Listen` stream, in order: requests of its client and events of its targets.
   ///
-  /// Bounded: a stream whose client reads too slowly ends with `resourceExhausted`, and one that sends
-  /// too quickly waits in `requestsAreTaken`.
+  /// Bounded by their number and by the bytes of documents: a stream whose client reads too slowly ends
+  /// with `resourceExhausted`, and one that sends too quickly waits in `requestsAreTaken`.
   final class ListenInputs: Sendable {
     enum Input: Sendable {
       case request(ProtoListenRequest)
@@ -15,11 +15,27 @@
       /// The database, which did not exist, is created.
       case creation
       case heartbeat
+
+      /// The size of the documents that are to be sent, each once: several targets may have it.
+      fileprivate var documentBytes: Int {
+        guard case .events(let events, _) = self else { return 0 }
+        var counted: Set<ObjectIdentifier> = []
+        var bytes = 0
+        for case .result(_, let event) in events {
+          for change in event.changes ?? [] where change.kind != .removed {
+            if counted.insert(ObjectIdentifier(change.document)).inserted {
+              bytes += change.document.answerBytes
+            }
+          }
+        }
+        return bytes
+      }
     }
 
     private struct State {
       /// Nil while none waits: an empty buffer would have memory.
-      var waiting: CircularBuffer<Input>?
+      var waiting: CircularBuffer<(input: Input, bytes: Int)>?
+      var waitingBytes = 0
       var waitingRequests = 0
       var reader: UnsafeContinuation<Void, Never>?
       var hasEnded = false
@@ -28,6 +44,8 @@
 
     /// Inputs that may wait. Each commit that changes a result is one.
     private static let limit = 4096
+    /// Bytes of changed documents that may wait.
+    static let byteLimit = 32 << 20
 
     private let arrival: AsyncStream<Void>.Continuation
     private let state = Guarded(State())
@@ -44,8 +62,9 @@
     /// Takes the first input that waits.
     func next() -> Input? {
       let (input, reader): (Input?, UnsafeContinuation<Void, Never>?) = state.withLock { state in
-        let input = state.waiting?.popFirst()
+        let (input, bytes) = state.waiting?.popFirst() ?? (nil, 0)
         if state.waiting?.isEmpty ?? false { state.waiting = nil }
+        state.waitingBytes -= bytes
         guard case .request? = input else { return (input, nil) }
         state.waitingRequests -= 1
         return (input, state.waitingRequests == 0 ? state.reader.take() : nil)
@@ -81,10 +100,13 @@
       let isFull = state.withLock { state in
         if state.hasEnded { return false }
         var waiting = state.waiting.take() ?? CircularBuffer(initialCapacity: 1)
-        waiting.append(input)
+        // Those behind others: the first is written now.
+        let bytes = waiting.isEmpty ? 0 : input.documentBytes
+        state.waitingBytes += bytes
+        waiting.append((input, bytes))
         state.waiting = waiting
         if case .request = input { state.waitingRequests += 1 }
-        return waiting.count > Self.limit
+        return waiting.count > Self.limit || state.waitingBytes > Self.byteLimit
       }
       arrival.yield()
       if isFull { end(Status(.resourceExhausted, "The stream is read too slowly.")) }

@@ -62,14 +62,15 @@
 
     init(
       _ source: Source, _ name: DatabaseName, _ inputs: ListenInputs,
-      _ writer: RPCWriter<ProtoListenResponse>, targetLimit: Int, memberLimit: Int = 10_000
+      _ writer: RPCWriter<ProtoListenResponse>, _ room: AnswerRoom = AnswerRoom(),
+      targetLimit: Int, memberLimit: Int = 10_000
     ) {
       self.source = source
       self.targetLimit = targetLimit
       self.memberLimit = memberLimit
       self.inputs = inputs
       self.name = name
-      messages = PartWriter(writer)
+      messages = PartWriter(writer, room)
       set = TargetSet(on: source.database.backend) { inputs.add(.events($0, of: 0)) }
     }
 

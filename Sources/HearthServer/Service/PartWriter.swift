@@ -6,10 +6,14 @@
   /// most of the one before: no more is in memory, and a slow client has its time for each part.
   struct PartWriter<Answer: Sendable> {
     private let writer: RPCWriter<Answer>
+    private let room: AnswerRoom
     private var part: [Answer] = []
     private var bytes = 0
 
-    init(_ writer: RPCWriter<Answer>) { self.writer = writer }
+    init(_ writer: RPCWriter<Answer>, _ room: AnswerRoom) {
+      self.writer = writer
+      self.room = room
+    }
 
     /// Adds an answer to the part, which the caller sends.
     ///
@@ -32,6 +36,7 @@
     /// Sends what is left.
     mutating func send() async throws {
       guard !part.isEmpty else { return }
+      try await room.take(bytes)
       let answers = part
       part = []
       bytes = 0
@@ -40,7 +45,10 @@
   }
 
   extension StoredDocument {
+    /// Bytes of an answer without the document's body: its name and times, about.
+    static let headBytes = 128
+
     /// Its size in an answer, about.
-    var answerBytes: Int { body.bytes.count + 128 }
+    var answerBytes: Int { body.bytes.count + Self.headBytes }
   }
 #endif

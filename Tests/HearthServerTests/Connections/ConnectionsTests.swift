@@ -1,8 +1,10 @@
 #if Server
   import CoreMetrics
   import Foundation
+  import HearthEngine
   import MetricsTestKit
   import NIOCore
+  import NIOEmbedded
   import Testing
 
   @testable import HearthServer
@@ -19,6 +21,23 @@
       connections.free(60)
       #expect(!connections.reserve(61) && !connections.reserve(.max))
       #expect(connections.reserve(60))
+    }
+
+    @Test func `the end of a connection is not that of a later one with its address`() throws {
+      let ended = Guarded(0)
+      let connections = Connections(limit: 2, ServerMetrics(NOOPMetricsHandler.instance)) { _ in
+        ended.withLock { $0 += 1 }
+      }
+      let (former, later) = (EmbeddedChannel(), EmbeddedChannel())
+      let answers = connections.answers.connection()
+      connections.isHTTP2(former, connections.answers.connection())
+      connections.isHTTP2(later, answers)
+      let peer = Connections.peer(of: later)
+      _ = try former.finish()
+      #expect(
+        connections.client(of: peer)?.answers === answers && ended.withLock { $0 } == 0)
+      _ = try later.finish()
+      #expect(connections.client(of: peer) == nil && ended.withLock { $0 } == 1)
     }
 
     @Test func `addresses of one host count together`() throws {

@@ -113,8 +113,10 @@
         try await server.eventually {
           let running = try metrics.expectMeter("hearth_server_calls_running").values.last
           let open = try metrics.expectMeter("hearth_server_connections").values.last
-          guard running ?? 0 == 0, open ?? 0 <= 1 else {
-            throw Failure(description: "calls \(running ?? 0), connections \(open ?? 0)")
+          let unread = try metrics.expectMeter("hearth_server_unread_answer_bytes").values.last
+          guard running ?? 0 == 0, open ?? 0 <= 1, unread ?? 0 == 0 else {
+            throw Failure(
+              description: "calls \(running ?? 0), connections \(open ?? 0), \(unread ?? 0) bytes")
           }
         }
       }

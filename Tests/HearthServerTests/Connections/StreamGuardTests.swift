@@ -235,6 +235,57 @@
       }
     }
 
+    /// Calls that end at once, and whose answers do not: the client's windows are closed.
+    private static func callsWithClosedWindows(_ count: Int) throws -> [Frame] {
+      let content: [UInt8] = try ProtoRunQueryRequest.with {
+        $0.parent = TestServer.root
+        $0.structuredQuery.from = [.with { $0.collectionID = "none" }]
+      }.serializedBytes()
+      let message = [0, 0, 0, 0, UInt8(content.count)] + content
+      var frames = [Frame(kind: .settings, stream: 0, payload: [0, 4, 0, 0, 0, 0])]
+      for number in 0..<count {
+        let stream = UInt32(2 * number + 1)
+        frames += [.call(stream, "RunQuery"), .data(stream, message)]
+      }
+      return frames
+    }
+
+    @Test func `streams count until their answers are sent, though their calls have ended`()
+      async throws
+    {
+      try await TestServer.run({ $0.limits.runningCalls = 1000 }) { server in
+        let count = 800
+        let limit = 1000 + UncheckedCalls.limit + CallGate.healthLimit
+        let calls = try Self.callsWithClosedWindows(count)
+        let began = ContinuousClock.now
+        let refused = try await withThrowingTaskGroup(of: Int.self) { group in
+          // Fewer calls at a time than may run.
+          for number in 0..<3 {
+            group.addTask {
+              try await Task.sleep(until: began + .seconds(4) * number)
+              return try await RawConnection.send(
+                calls, for: .seconds(16), port: server.port
+              ).filter { $0.errorCode == 7 }.count
+            }
+          }
+          return try await group.reduce(0, +)
+        }
+        #expect(refused == 3 * count - limit)
+        #expect(try await server.rest("GET", "/health").status == 200)
+      }
+    }
+
+    @Test func `a short answer that is not read for a minute ends its stream`() async throws {
+      try await TestServer.run({ $0.limits.writeTime = .seconds(1) }) { server in
+        func isReset(_ frame: Frame) -> Bool { frame.kind == .reset && frame.stream == 1 }
+        let frames = try await RawConnection.send(
+          try Self.callsWithClosedWindows(1), for: .seconds(30),
+          until: { $0.contains(where: isReset) }, port: server.port)
+        #expect(frames.contains(where: isReset))
+        #expect(!frames.contains { $0.kind == .data })
+      }
+    }
+
     // MARK: A stream without a connection
 
     private final class Admitted: Sendable {

@@ -1,0 +1,342 @@
+#if Server
+  import HearthEngine
+
+  /// The results that are not written yet, of the whole server: a cache of bounded size.
+  ///
+  ///     read ─▶ kept ─┬────────────────────────────────────────────────▶ written, part by part
+  ///                   └─ too many bytes: dropped ─ next page read again ─┘
+  ///
+  /// Nobody waits for room. Beyond the limit, the results that were read first are dropped. The
+  /// documents of them that are not written are read again, a page at a time, in the state of their read
+  /// time.
+  final class KeptResults: Sendable {
+    fileprivate final class Content: @unchecked Sendable {
+      // Unchecked: protected by the state of all results.
+
+      /// The next one is the last.
+      var documents: [StoredDocument] = []
+      var bytes = 0
+      /// The place among the results that have documents.
+      var place: Int?
+    }
+
+    private struct State {
+      var bytes = 0
+      /// Those with documents, the first read first.
+      var results = Line<Content>()
+    }
+
+    /// Bytes of a document in memory beside its body, about.
+    private static let headBytes = 256
+
+    fileprivate let limit: Int
+    private let state = Guarded(State())
+
+    init(limit: Int) { self.limit = limit }
+
+    /// Bytes of documents that are kept.
+    var bytes: Int { state.withLock(\.bytes) }
+
+    /// How many documents are a page that is read again, if so many have these bytes.
+    fileprivate func pageCount(_ count: Int, bytes: Int) -> Int {
+      max(1, limit / 16 * count / max(bytes, 1))
+    }
+
+    fileprivate static func bytes(_ document: StoredDocument) -> Int {
+      document.body.bytes.count + headBytes
+    }
+
+    /// Keeps a result until it is written, or nothing has it any more. Called where it is read: then no
+    /// more are in memory than threads that read.
+    func keep(_ documents: [StoredDocument], of source: KeptResult.Source) -> KeptResult {
+      let content = Content()
+      let bytes = keep(documents, in: content)
+      return KeptResult(self, content, source, count: documents.count, bytes: bytes)
+    }
+
+    /// Keeps documents of a result that has none, and returns their bytes.
+    fileprivate func keep(_ documents: [StoredDocument], in content: Content) -> Int {
+      let bytes = documents.reduce(0) { $0 + Self.bytes($1) }
+      if documents.isEmpty { return 0 }
+      let reversed = Array(documents.reversed())
+      // Freed after the lock.
+      let dropped: [[StoredDocument]] = state.withLock { state in
+        content.documents = reversed
+        content.bytes = bytes
+        state.bytes += bytes
+        content.place = state.results.append(content)
+        var dropped: [[StoredDocument]] = []
+        // The newest one stays, however large: it is in memory, and its client may read it now.
+        while state.bytes > limit, let first = state.results.first, first !== content {
+          dropped.append(Self.drop(first, &state))
+        }
+        return dropped
+      }
+      withExtendedLifetime(dropped) {}
+      return bytes
+    }
+
+    private static func drop(_ content: Content, _ state: inout State) -> [StoredDocument] {
+      if let place = content.place.take() { state.results.remove(place) }
+      state.bytes -= content.bytes
+      content.bytes = 0
+      defer { content.documents = [] }
+      return content.documents
+    }
+
+    fileprivate func drop(_ content: Content) {
+      let dropped = state.withLock { Self.drop(content, &$0) }
+      withExtendedLifetime(dropped) {}
+    }
+
+    /// The number of the next documents that are a part: about 64 KiB, or one document.
+    fileprivate static func part(_ documents: some Sequence<StoredDocument>) -> (
+      count: Int, bytes: Int
+    ) {
+      var part = (count: 0, bytes: 0)
+      for document in documents {
+        if part.count > 0, part.bytes + document.answerBytes > StreamGuard.partBytes { break }
+        part.count += 1
+        part.bytes += document.answerBytes
+      }
+      return part
+    }
+
+    /// The size of the next part; nil if the result was dropped.
+    fileprivate func nextBytes(_ content: Content) -> Int? {
+      state.withLock { _ in
+        content.documents.isEmpty ? nil : Self.part(content.documents.reversed()).bytes
+      }
+    }
+
+    /// Takes the next part; nil if the result was dropped.
+    fileprivate func take(_ content: Content) -> [StoredDocument]? {
+      state.withLock { state in
+        if content.documents.isEmpty { return nil }
+        let count = Self.part(content.documents.reversed()).count
+        let part = Array(content.documents.suffix(count).reversed())
+        content.documents.removeLast(count)
+        let bytes = part.reduce(0) { $0 + Self.bytes($1) }
+        content.bytes -= bytes
+        state.bytes -= bytes
+        if content.documents.isEmpty { _ = Self.drop(content, &state) }
+        return part
+      }
+    }
+  }
+
+  /// The documents of one result that are not written yet. Used by one call.
+  final class KeptResult: Sendable {
+    /// Where the documents are read again.
+    enum Source: Sendable {
+      case query(StructuredQuery)
+      /// All of them exist.
+      case paths([ResourcePath])
+    }
+
+    private struct Position: Sendable {
+      /// Documents that were taken.
+      var taken = 0
+      /// The last of them.
+      var last: ResourcePath?
+      /// Documents that are a page, about: as many as the last one had for its size.
+      var pageCount: Int
+    }
+
+    /// Documents of the whole result.
+    let count: Int
+    private let all: KeptResults
+    private let content: KeptResults.Content
+    private let source: Source
+    private let position: Guarded<Position>
+
+    fileprivate init(
+      _ all: KeptResults, _ content: KeptResults.Content, _ source: Source, count: Int, bytes: Int
+    ) {
+      self.all = all
+      self.content = content
+      self.source = source
+      self.count = count
+      position = Guarded(Position(pageCount: all.pageCount(count, bytes: bytes)))
+    }
+
+    deinit { all.drop(content) }
+
+    /// Takes the next documents, about 64 KiB. Empty after the last.
+    ///
+    /// - Parameters:
+    ///   - room: Of the call, in which the part has room then.
+    ///   - time: Of the state that the result was read at.
+    func next(
+      _ room: AnswerRoom, in database: ServedDatabase, at time: Timestamp
+    ) async throws -> [StoredDocument] {
+      let former = position.withLock(\.self)
+      guard former.taken < count else { return [] }
+      // How many bytes a document has that was dropped is not known.
+      try await room.take(all.nextBytes(content) ?? StreamGuard.partBytes)
+      let part: [StoredDocument]
+      if let kept = all.take(content) {
+        part = kept
+      } else {
+        part = try await again(after: former, in: database, at: time)
+      }
+      position.withLock { position in
+        position.taken += part.count
+        position.last = part.last?.path
+      }
+      return part
+    }
+
+    /// Reads the next page again, keeps it, and takes its first part.
+    private func again(
+      after position: Position, in database: ServedDatabase, at time: Timestamp
+    ) async throws -> [StoredDocument] {
+      let count = min(position.pageCount, count - position.taken)
+      let part: [StoredDocument]
+      do {
+        switch source {
+        case .paths(let paths):
+          let page = Array(paths.dropFirst(position.taken).prefix(count))
+          part = try await database.read(.past(time)) { context, done in
+            database.backend.documents(at: page, context) { found in
+              done(found.map { self.keep($0.compactMap(\.self)[...], of: count) })
+            }
+          }.0
+        case .query(let query) where query.hasPages:
+          var page = query
+          page.orders = query.effectiveOrders
+          page.projection = []
+          page.limit = count
+          if let last = position.last {
+            let document = try await database.documents(at: [last], .past(time)).0[0]
+            guard let document else { throw Self.hasChanged }
+            page.start = .init(values: try document.values(of: page.orders), isBefore: false)
+            page.offset = 0
+          }
+          part = try await database.read(.past(time)) { [page] context, done in
+            database.backend.documents(matching: page, context) { found in
+              done(
+                found.flatMap { found in
+                  Result { () throws(Status) in
+                    guard let project = query.projecting else {
+                      return self.keep(found[...], of: count)
+                    }
+                    var projected: [StoredDocument] = []
+                    for document in found { projected.append(try project(document)) }
+                    return self.keep(projected[...], of: count)
+                  }
+                })
+            }
+          }.0
+        case .query(let query):
+          part = try await database.read(.past(time)) { context, done in
+            database.backend.documents(matching: query, context) { found in
+              done(found.map { self.keep($0.dropFirst(position.taken).prefix(count), of: count) })
+            }
+          }.0
+        }
+      } catch let status as Status where status.code == .failedPrecondition {
+        throw Self.hasChanged
+      }
+      if part.isEmpty { throw Self.hasChanged }
+      return part
+    }
+
+    /// Keeps a page, and takes its first part. Called where it is read.
+    private func keep(
+      _ page: ArraySlice<StoredDocument>, of count: Int
+    ) -> [StoredDocument] {
+      // A transaction reads the newest state, whose time is not known exactly.
+      guard page.count == count else { return [] }
+      let first = Array(page.prefix(KeptResults.part(page).count))
+      let bytes = all.keep(Array(page.dropFirst(first.count)), in: content)
+      let next = all.pageCount(count, bytes: bytes)
+      position.withLock { $0.pageCount = min(2 * count, next) }
+      return first
+    }
+
+    /// The change log does not reach back so far.
+    private static let hasChanged = Status(
+      .aborted,
+      "Documents of the result have changed while the client read it slowly, and their former versions "
+        + "are no longer there. Try again.")
+  }
+
+  extension StructuredQuery {
+    /// Whether a page may begin after a document of the one before.
+    fileprivate var hasPages: Bool {
+      nearest == nil && search == nil && !isLimitToLast && !orders.contains(where: \.keepsMissing)
+    }
+  }
+
+  extension StoredDocument {
+    /// Its values of the fields of orders, which are its place among others.
+    func values(of orders: [StructuredQuery.Order]) throws(Status) -> [Value] {
+      var values: [Value] = []
+      for order in orders {
+        values.append(
+          order.field.isDocumentID ? .reference(path) : try value(of: order.field) ?? .null)
+      }
+      return values
+    }
+  }
+
+  extension ServedDatabase {
+    /// Reads the documents at these paths, which are kept, and the paths that have none.
+    func result(
+      at paths: [ResourcePath], _ consistency: Consistency, in results: KeptResults
+    ) async throws -> ((KeptResult, missing: [ResourcePath]), at: Timestamp) {
+      try await read(consistency) { context, done in
+        backend.documents(at: paths, context) { found in
+          done(
+            found.map { found in
+              let documents = found.compactMap(\.self)
+              return (
+                results.keep(documents, of: .paths(documents.map(\.path))),
+                zip(paths, found).compactMap { $1 == nil ? $0 : nil }
+              )
+            })
+        }
+      }
+    }
+
+    /// Reads the result of a query, which is kept.
+    func result(
+      matching query: StructuredQuery, _ consistency: Consistency, in results: KeptResults
+    ) async throws -> (KeptResult, at: Timestamp) {
+      try await checkIndexes(query)
+      return try await read(consistency) { context, done in
+        backend.documents(matching: query, context) { found in
+          done(found.map { results.keep($0, of: .query(query)) })
+        }
+      }
+    }
+  }
+
+  /// A queue whose elements may leave it before it is their turn. All takes constant time, amortised.
+  struct Line<Element> {
+    private var elements: [Int: Element] = [:]
+    private var begin = 0
+    private var end = 0
+
+    /// The element that has waited for the longest time.
+    var first: Element? {
+      mutating get {
+        while begin < end {
+          if let element = elements[begin] { return element }
+          begin += 1
+        }
+        return nil
+      }
+    }
+
+    /// Returns the place, for `remove`.
+    mutating func append(_ element: Element) -> Int {
+      elements[end] = element
+      end += 1
+      return end - 1
+    }
+
+    mutating func remove(_ place: Int) { elements[place] = nil }
+  }
+#endif
