@@ -1,5 +1,5 @@
-"""Shows the figures of a run: `python3 plot.py figures.json FOLDER` makes ratios.svg, growth.svg and
-figures.md."""
+"""Shows the figures of a run: `python3 plot.py figures.json FOLDER` makes ratios.svg, growth.svg, figures.md
+and, of a file joins.tsv in the folder, joins.md."""
 
 import json
 import pathlib
@@ -150,6 +150,30 @@ def table(report, path):
     path.write_text("\n".join(lines) + "\n")
 
 
+def joins(lines, report, path):
+    """The lines of `JoinFigures`, as a table."""
+    rows, times = [], {}
+    for kind, name, *rest in (line.rstrip("\n").split("\t") for line in lines if "\t" in line):
+        if kind == "time":
+            times[name] = [text.split(" ", 1)[1] for text in rest]
+        elif kind == "ratio":
+            ratio, spread = rest
+            ratio = ratio.strip("*")
+            bold = "**" if float(ratio) < 1 else ""
+            rows.append(f"| {name} | {bold}{ratio}×{bold} | {spread} | {' | '.join(times[name])} |")
+    head = [
+        "# Joins, relations and typed operations",
+        "",
+        source(report).split("\n")[0] + f"; authors, books and reviews, {report['date'][:10]}.",
+        "",
+        "Beside GRDB's records with the same indexes; above 1, Hearth is faster by that factor. What is lost stands in bold.",
+        "",
+        "| Work | Ratio | Spread | Hearth | GRDB |",
+        "|---|---|---|---|---|",
+    ]
+    path.write_text("\n".join(head + rows) + "\n")
+
+
 def main(figures, folder):
     report = json.loads(pathlib.Path(figures).read_text())
     folder = pathlib.Path(folder)
@@ -158,6 +182,9 @@ def main(figures, folder):
         ratios(report, folder / "ratios.svg")
     if report["growth"]:
         growth(report, folder / "growth.svg")
+    lines = folder / "joins.tsv"
+    if lines.exists():
+        joins(lines.read_text().splitlines(), report, folder / "joins.md")
 
 
 if __name__ == "__main__":
