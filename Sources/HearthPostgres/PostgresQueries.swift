@@ -23,8 +23,8 @@
           statements.append(Self.formerVersions(in: scope, after: sequence))
         }
       }
-      if let path = request.namesBelow {
-        let (condition, parameters) = Self.condition(.subtree(below: path), on: "d", from: 1)
+      if let scope = request.names {
+        let (condition, parameters) = Self.condition(scope, on: "d", from: 1)
         statements.append(
           PostgresStatement("SELECT d.name FROM hearth_documents d WHERE \(condition)", parameters))
       }
@@ -301,7 +301,7 @@
           }
         }
       }
-      if request.namesBelow != nil {
+      if request.names != nil {
         guard let rows = results.popFirst() else { throw Self.incomplete }
         for row in 0..<rows.count { answer.names.append(rows.bytes(row, 0) ?? []) }
       }

@@ -156,6 +156,21 @@ import Testing
     }
   }
 
+  @Test func `a reference to a missing document names the table and the field alone`() throws {
+    let plan = try connector.dataConnect.service().plan
+    let error = FirestoreErrorCode(
+      .failedPrecondition,
+      userInfo: [
+        NSLocalizedDescriptionKey: "card/a cannot be written: it refers to person/hidden …",
+        FirestoreRefusalKey: "danglingReference",
+        FirestoreConstraintKey: FirestoreErrorCode.Constraint(
+          collectionID: "card", fields: ["person"]),
+      ])
+    let failure = OperationFailure(error as NSError, in: plan)
+    #expect(failure.message == "Card.person refers to a row that does not exist.")
+    #expect((failure.cause as? FirestoreErrorCode)?.isDanglingReference == true)
+  }
+
   @Test func `a key that exists and a row that does not are named by their fields`() async throws {
     defer { server.stop() }
     try await addHidden()

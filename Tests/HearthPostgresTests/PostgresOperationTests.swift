@@ -469,7 +469,7 @@
         return answer
       }
       let verification = try RemoteIndexVerification { _ throws(Status) in answer(7) }
-      #expect(verification.duplicates == [1: IndexDuplicates()])
+      #expect(verification.violations == [1: IndexViolations()])
       for generation in [7, 8] as [UInt64] {
         let catalogue = try RemoteCatalogue(
           generation: generation, answer(generation).indexes)

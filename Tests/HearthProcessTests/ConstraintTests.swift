@@ -28,6 +28,40 @@ import Testing
     try await db.terminate()
   }
 
+  @Test func `of deletions and new references in two processes none leaves a reference behind`()
+    async throws
+  {
+    let path = folder.path + "/references.hearth"
+    let db = try Firestore.open(at: path)
+    let rule = FirestoreReferenceRule(
+      "books", field: "author", to: "authors", onDelete: .restrict, mustExist: true)
+    try await db.references.declare(rule)
+    let helpers = try ["a", "b"].map { try Helper("race-for-references", path, $0, 16) }
+    for helper in helpers { #expect(helper.line() == "ready") }
+    var kept = 0
+    var gone = 0
+    for round in 0..<(isSoak ? 10_000 : 100) {
+      let author = db.document("authors/\(round)")
+      try await author.setData(["n": round])
+      for helper in helpers { helper.say("\(round)") }
+      let counts = helpers.map { helper in
+        (helper.line() ?? "").split(separator: " ").map { Int($0) ?? -1 }
+      }
+      try #require(counts.allSatisfy { $0.count == 2 }, "round \(round): \(counts)")
+      let books = try await db.collection("books").whereField("author", isEqualTo: author).count
+        .getAggregation(source: .server).count.intValue
+      // Every attempt but the deletions of the one or the books of the other.
+      let exists = try await author.getDocument().exists
+      try #require(books == counts.map { $0[0] }.reduce(0, +), "round \(round): \(counts)")
+      try #require(exists ? books == 24 : books == 0, "round \(round): \(counts)")
+      if exists { kept += 1 } else { gone += 1 }
+    }
+    #expect(kept > 0 && gone > 0, "\(kept) \(gone)")
+    #expect(try await db.references.danglingReferences(of: rule).isEmpty)
+    for helper in helpers { helper.kill(SIGKILL) }
+    try await db.terminate()
+  }
+
   @Test func `a killed process leaves each cascade and each change of values whole or undone`()
     async throws
   {
@@ -47,6 +81,14 @@ import Testing
       let db = try Firestore.open(at: path)
       let report = try await db.maintenance.check()
       #expect(report.isIntact, "round \(round): \(report.problems)")
+      // No reference is left without its document, and the rules still hold.
+      try await db.indexes.waitUntilReady()
+      for index in try await db.indexes.list() where index.description.contains("must exist") {
+        #expect(index.state == .ready, "round \(round): \(index)")
+      }
+      await #expect(throws: FirestoreErrorCode.self) {
+        try await db.document("reviews/none").setData(["book": db.document("books/none")])
+      }
       func ids(_ collection: String) async throws -> Set<String> {
         Set(try await db.collection(collection).getDocuments().documents.map(\.documentID))
       }

@@ -30,7 +30,7 @@ func httpStatus(for error: any Error) -> Int {
   case .alreadyExists: return 409
   case .outOfRange: return 410
   case .failedPrecondition where error.isUpdateTimeMismatch: return 412
-  case .failedPrecondition where error.isReferenced: return 409
+  case .failedPrecondition where error.isReferenced || error.isDanglingReference: return 409
   case .cancelled: return 499
   case .unimplemented: return 501
   case .resourceExhausted, .aborted, .unavailable: return 503

@@ -19,7 +19,8 @@ extension Error {
     let constraint = error.userInfo[FirestoreConstraintKey] as? FirestoreErrorCode.Constraint
     guard constraint != nil || plan.isRow(in: error) else { return error }
     userInfo[NSLocalizedDescriptionKey] =
-      constraint.map { plan.message(for: $0, code) } ?? plan.message(for: code)
+      constraint.map { plan.message(for: $0, FirestoreErrorCode(code, userInfo: userInfo)) }
+      ?? plan.message(for: code)
     Logger(label: "hearth").log(
       level: constraint == nil ? .error : .debug, "An operation failed.",
       metadata: ["error": "\(error.localizedDescription)"])
@@ -35,11 +36,12 @@ extension ConnectorPlan {
   }
 
   fileprivate func message(
-    for constraint: FirestoreErrorCode.Constraint, _ code: FirestoreErrorCode.Code
+    for constraint: FirestoreErrorCode.Constraint, _ error: FirestoreErrorCode
   ) -> String {
     let table = typeName(of: constraint.collectionID)
     let fields = constraint.fields.map { "\(table).\($0)" }.joined(separator: " and ")
-    if code == .alreadyExists {
+    if error.isDanglingReference { return "\(fields) refers to a row that does not exist." }
+    if error.code == .alreadyExists {
       return constraint.fields.count == 1
         ? "\(fields) must be unique: another row has this value."
         : "\(fields) must be unique together: another row has these values."

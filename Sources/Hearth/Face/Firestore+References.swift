@@ -5,18 +5,25 @@
 /// are ordinary changes for listeners and in `Firestore.changes(since:)`. One commit changes at most
 /// 10,000 documents by rules, and 64 MiB; beyond that it fails with `resourceExhausted`.
 ///
-/// A rule does not demand that a document exists when a reference to it is stored.
-/// `danglingReferences(of:)` finds references to documents that do not exist.
+/// A rule demands that a document exists when a reference to it is stored only if its `mustExist` is
+/// true. `danglingReferences(of:)` finds references to documents that do not exist.
 public struct FirestoreReferences: Sendable {
   let firestore: Firestore
 
   /// Declares rules in addition to the existing ones. A rule replaces one for the same field and the
-  /// same target that has another action.
+  /// same target that has another action or another `mustExist`.
   ///
   /// Returns when this is durable. Rules hold for all commits from then on. Until the index of the
   /// references is built, in the background, a deletion reads all documents of the rule's
   /// collections; see `FirestoreIndexes.waitUntilReady()`. Rules are listed, and exported, among the
-  /// indexes. Throws `invalidArgument` for an invalid rule, and for two rules for the same field and
+  /// indexes.
+  ///
+  /// A rule with `mustExist` is verified in the background. If documents that are older than the rule
+  /// refer to missing documents, the rule is invalid: `FirestoreIndexes.waitUntilReady()` throws
+  /// `failedPrecondition`, and `FirestoreIndexes.list()` returns examples. Commits add no more of these.
+  /// Change the documents, and declare the rule again, which verifies an invalid rule again.
+  ///
+  /// Throws `invalidArgument` for an invalid rule, and for two rules for the same field and
   /// target.
   public func declare(_ rules: FirestoreReferenceRule...) async throws { try await declare(rules) }
 

@@ -108,7 +108,9 @@ public struct FirestoreMaintenance: Sendable {
   ///
   /// Each document is set to what its line says; its times are those of the import. Documents that are not in the
   /// export stay, and so do indexes and TTL policies; those of the export are added. The import commits in batches: if
-  /// it ends early, run it again from the beginning. Documents that are already equal are not written again.
+  /// it ends early, run it again from the beginning. Documents that are already equal are not written again. A
+  /// reference rule with `mustExist` refuses a batch whose documents refer to those of later batches: declare it after
+  /// the import.
   ///
   /// Throws `invalidArgument` with the number of the first invalid line, unless `skippingInvalidLines`, and for a file
   /// without a document that is not an export; `notFound`; what a commit throws; `CancellationError`.

@@ -1,9 +1,11 @@
-/// A rule for the deletion of documents that other documents refer to.
+/// A rule for references between documents: what happens when the document is deleted that others refer
+/// to, and whether it must exist when a reference to it is stored.
 ///
 ///     try await db.references.declare(
 ///       FirestoreReferenceRule("books", field: "author", to: "authors", onDelete: .restrict),
 ///       FirestoreReferenceRule("books", arrayField: "genres", to: "genres", onDelete: .nullify),
-///       FirestoreReferenceRule("reviews", field: "book", to: "books", onDelete: .cascade))
+///       FirestoreReferenceRule(
+///         "reviews", field: "book", to: "books", onDelete: .cascade, mustExist: true))
 ///
 /// The field has a `DocumentReference`, or an array of them. A rule is for all collections with the
 /// id, and for references to documents in collections with the id `target`; other values in the
@@ -31,42 +33,55 @@ public struct FirestoreReferenceRule: Hashable, Sendable, CustomStringConvertibl
   public var target: String
   /// The effect of a deletion.
   public var action: Action
+  /// Whether a commit is refused that stores a reference to a document that does not exist after the
+  /// commit. It fails with `failedPrecondition`, and ``FirestoreErrorCode/isDanglingReference`` is true.
+  /// One commit may create both documents, in any order. A reference that is older than the rule may
+  /// stay when the document is changed.
+  public var mustExist: Bool
   let field: FirestoreIndex.Field
 
   /// A rule for a field with one reference. Names are written as in queries: `address.city`. Whether
   /// the rule is valid is checked when it is declared.
-  public init(_ collectionID: String, field: String, to target: String, onDelete action: Action) {
-    self.init(collectionID, .ascending(field), target, action)
+  public init(
+    _ collectionID: String, field: String, to target: String, onDelete action: Action,
+    mustExist: Bool = false
+  ) {
+    self.init(collectionID, .ascending(field), target, action, mustExist)
   }
 
   /// A rule for a field with one reference. Whether it is valid is checked when it is declared.
   public init(
-    _ collectionID: String, field: FieldPath, to target: String, onDelete action: Action
+    _ collectionID: String, field: FieldPath, to target: String, onDelete action: Action,
+    mustExist: Bool = false
   ) {
-    self.init(collectionID, .ascending(field), target, action)
+    self.init(collectionID, .ascending(field), target, action, mustExist)
   }
 
   /// A rule for a field with an array of references.
   public init(
-    _ collectionID: String, arrayField: String, to target: String, onDelete action: Action
+    _ collectionID: String, arrayField: String, to target: String, onDelete action: Action,
+    mustExist: Bool = false
   ) {
-    self.init(collectionID, .contains(arrayField), target, action)
+    self.init(collectionID, .contains(arrayField), target, action, mustExist)
   }
 
   /// A rule for a field with an array of references.
   public init(
-    _ collectionID: String, arrayField: FieldPath, to target: String, onDelete action: Action
+    _ collectionID: String, arrayField: FieldPath, to target: String, onDelete action: Action,
+    mustExist: Bool = false
   ) {
-    self.init(collectionID, .contains(arrayField), target, action)
+    self.init(collectionID, .contains(arrayField), target, action, mustExist)
   }
 
   private init(
-    _ collectionID: String, _ field: FirestoreIndex.Field, _ target: String, _ action: Action
+    _ collectionID: String, _ field: FirestoreIndex.Field, _ target: String, _ action: Action,
+    _ mustExist: Bool
   ) {
     self.collectionID = collectionID
     self.field = field
     self.target = target
     self.action = action
+    self.mustExist = mustExist
   }
 
   /// The index that finds the references to a document.
@@ -78,13 +93,15 @@ public struct FirestoreReferenceRule: Hashable, Sendable, CustomStringConvertibl
       case .nullify: .nullify
       }
     var definition = try FirestoreIndex(collectionID, scope: .collectionGroup, field).definition()
-    definition.constraint = .reference(ReferenceRule(action, target: target))
+    definition.constraint = .reference(
+      ReferenceRule(action, target: target, mustExist: mustExist))
     try definition.check()
     return definition
   }
 
   /// `all books: author ↑ → authors, on delete restrict`: "all" because a rule is for all collections
-  /// with the id. Of an invalid rule: what is wrong with it.
+  /// with the id. A rule with `mustExist` ends with `, must exist`. Of an invalid rule: what is wrong
+  /// with it.
   public var description: String {
     do throws(Status) { return try definition().description } catch { return error.message }
   }

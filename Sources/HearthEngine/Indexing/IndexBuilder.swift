@@ -5,15 +5,17 @@ internal import LMDB
 /// dropped.
 ///
 ///     building    documents ──▶ entries, up to a key that the index's record stores
-///     verifying   entries of a unique index ──▶ duplicates? read in one transaction
+///     verifying   entries of a unique index ──▶ duplicates?         read in one transaction
+///                 documents of a rule ──▶ references to missing ones?
 ///     dropping    entries ──▶ deleted
 ///
 /// Every step is one commit and may be the last: the next worker, even after a crash, continues
 /// from there. Meanwhile, commits also write to indexes being built, so nothing is missing after
 /// the last document. One process works at a time, under a lease.
 ///
-/// Law: when an index becomes ready, every document of its collections has its entries, and no two
-/// documents have the same values if the index is unique.
+/// Law: when an index becomes ready, every document of its collections has its entries, no two
+/// documents have the same values if the index is unique, and every document exists that others refer
+/// to if the rule demands it.
 struct IndexBuilder: Sendable {
   enum Outcome: Equatable, Sendable {
     /// There is nothing to do.
@@ -48,7 +50,7 @@ struct IndexBuilder: Sendable {
   }
 
   func step(skipping damaged: Set<UInt32> = []) throws -> Outcome {
-    // Commits add no duplicates meanwhile, so the writer need not wait for this.
+    // Commits add no violations meanwhile, so the writer need not wait for this.
     let (isIdle, verified) = try store.read { snapshot in
       guard let index = try next(snapshot, skipping: damaged) else {
         return (true, nil as Verified?)
@@ -58,7 +60,11 @@ struct IndexBuilder: Sendable {
       }
       return (
         false,
-        Verified(index: index, duplicates: try UniqueCheck.duplicates(in: index, snapshot))
+        Verified(
+          number: index.number, generation: try snapshot.indexGeneration(),
+          violations: index.definition.isUnique
+            ? try UniqueCheck.duplicates(in: index, snapshot)
+            : try TargetCheck.violations(of: index.definition, snapshot))
       )
     }
     if isIdle { return .idle }
@@ -100,19 +106,23 @@ struct IndexBuilder: Sendable {
 
   // MARK: Verifying
 
-  /// The duplicates of an index.
+  /// The documents that violated the constraint of an index, in one generation of the catalogue.
   private struct Verified {
-    let index: StoredIndex
-    let duplicates: IndexDuplicates
+    let number: UInt32
+    let generation: UInt64
+    let violations: IndexViolations
   }
 
   private func end(
     _ index: StoredIndex, _ verified: Verified?, _ transaction: inout WriteTransaction
   ) throws -> Bool {
-    // Another index may have come to this state, or this one may have been declared again.
-    guard let verified, verified.index == index else { return false }
+    // Another index may have come to this state, and this one may have been without its constraint
+    // meanwhile.
+    guard let verified, verified.number == index.number,
+      try verified.generation == StoreSnapshot(transaction.snapshot, store).indexGeneration()
+    else { return false }
     var index = index
-    index.state = verified.duplicates.values == 0 ? .ready : .invalid(verified.duplicates)
+    index.state = verified.violations.count == 0 ? .ready : .invalid(verified.violations)
     try transaction.store(index, number: index.number, in: store)
     return true
   }
@@ -129,7 +139,7 @@ struct IndexBuilder: Sendable {
     try entries.apply(to: &transaction)
     var index = index
     if isAtEnd {
-      index.state = index.definition.isUnique ? .verifying : .ready
+      index.state = index.definition.isVerified ? .verifying : .ready
       try transaction.store(index, number: index.number, in: store)
     } else {
       index.state = .building(documents: done + documents, upTo: last)

@@ -15,7 +15,9 @@ final class IndexCatalogue: Sendable {
   /// Unique indexes, valid or not: commits add no duplicates to any.
   let unique: [StoredIndex]
   let references: [StoredIndex]
-  /// Both.
+  /// Those of the references to documents that must exist, valid or not.
+  let requiring: [StoredIndex]
+  /// Unique indexes and those of references.
   let constrained: [StoredIndex]
 
   init(generation: UInt64, _ indexes: [StoredIndex]) {
@@ -31,6 +33,7 @@ final class IndexCatalogue: Sendable {
     }
     unique = indexes.filter { $0.isMaintained && $0.definition.isUnique }
     references = indexes.filter { $0.isMaintained && $0.definition.referenceRule != nil }
+    requiring = references.filter(\.definition.requiresTargets)
     constrained = unique + references
   }
 
@@ -48,7 +51,7 @@ final class IndexCatalogue: Sendable {
   func readable(_ scope: IndexDefinition.Scope, of collectionID: String) -> [StoredIndex] {
     positions(of: collectionID).compactMap { position in
       let index = indexes[position]
-      return index.isReady && index.definition.scope == scope ? index : nil
+      return index.isReadable && index.definition.scope == scope ? index : nil
     }
   }
 

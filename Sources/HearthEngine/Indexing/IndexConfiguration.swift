@@ -241,7 +241,11 @@ private struct Entry {
       throw .invalidArgument("\(location).unique is neither true nor false.")
     }
     let isUnique = unique as? Bool ?? false
-    guard object["references"] != nil || object["onDelete"] != nil else {
+    let mustExist = object["mustExist"]
+    guard mustExist == nil || mustExist is Bool else {
+      throw .invalidArgument("\(location).mustExist is neither true nor false.")
+    }
+    guard object["references"] != nil || object["onDelete"] != nil || mustExist != nil else {
       return isUnique ? .unique : .none
     }
     guard !isUnique else {
@@ -250,7 +254,10 @@ private struct Entry {
     let action = try string("onDelete")
     let target = try string("references")
     do {
-      return .reference(ReferenceRule(try ReferenceRule.Action(jsonName: action), target: target))
+      return .reference(
+        ReferenceRule(
+          try ReferenceRule.Action(jsonName: action), target: target,
+          mustExist: mustExist as? Bool ?? false))
     } catch {
       throw .invalidArgument("\(location): \(error.message)")
     }

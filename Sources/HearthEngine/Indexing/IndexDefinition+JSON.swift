@@ -54,6 +54,7 @@ extension IndexDefinition {
     case .reference(let rule):
       object["references"] = rule.target
       object["onDelete"] = rule.action.jsonName
+      if rule.mustExist { object["mustExist"] = true }
     }
     return object
   }

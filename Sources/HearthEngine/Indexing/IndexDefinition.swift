@@ -101,19 +101,25 @@ package struct IndexDefinition: Sendable {
 
   var isUnique: Bool { constraint == .unique }
 
+  /// Whether commits store no reference to a document that does not exist.
+  var requiresTargets: Bool { referenceRule?.mustExist ?? false }
+
+  /// Whether documents that are older than the index may violate its constraint.
+  var isVerified: Bool { isUnique || requiresTargets }
+
   /// The rule of a reference; nil for other indexes.
   package var referenceRule: ReferenceRule? {
     if case .reference(let rule) = constraint { rule } else { nil }
   }
 
   /// Whether both are rules for the same references: of one field to one target. They may have
-  /// different actions.
+  /// different actions, and differ in `mustExist`.
   func hasSameReferences(as other: IndexDefinition) -> Bool {
     guard let own = references else { return false }
     return own == other.references
   }
 
-  /// The rule with an action that is the same for all; nil for other indexes.
+  /// The rule with what is the same for all; nil for other indexes.
   private var references: IndexDefinition? {
     guard let referenceRule else { return nil }
     var references = self
@@ -136,7 +142,8 @@ package struct IndexDefinition: Sendable {
   }
 }
 
-/// The effect of a deletion on the documents that refer to the deleted document.
+/// The effect of a deletion on the documents that refer to the deleted document, and whether a document
+/// must exist when a reference to it is stored.
 package struct ReferenceRule: Hashable, Sendable {
   /// On disk. Changing a raw value changes the file format; see StorageLayout.md.
   package enum Action: UInt8, Sendable {
@@ -151,18 +158,23 @@ package struct ReferenceRule: Hashable, Sendable {
   package var action: Action
   /// The collection id of the referenced documents.
   package var target: String
+  /// Commits store no reference to a document that does not exist.
+  package var mustExist: Bool
 
-  package init(_ action: Action, target: String) {
+  package init(_ action: Action, target: String, mustExist: Bool = false) {
     self.action = action
     self.target = target
+    self.mustExist = mustExist
   }
 
   package static func == (lhs: ReferenceRule, rhs: ReferenceRule) -> Bool {
-    lhs.action == rhs.action && UTF8Order.areEqual(lhs.target, rhs.target)
+    lhs.action == rhs.action && lhs.mustExist == rhs.mustExist
+      && UTF8Order.areEqual(lhs.target, rhs.target)
   }
 
   package func hash(into hasher: inout Hasher) {
     hasher.combine(action)
+    hasher.combine(mustExist)
     var target = target
     target.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
   }
@@ -202,7 +214,9 @@ extension IndexDefinition: CustomStringConvertible {
     return switch constraint {
     case .none: all + list
     case .unique: "unique " + all + list
-    case .reference(let rule): "\(all)\(list) → \(rule.target), on delete \(rule.action)"
+    case .reference(let rule):
+      "\(all)\(list) → \(rule.target), on delete \(rule.action)"
+        + (rule.mustExist ? ", must exist" : "")
     }
   }
 

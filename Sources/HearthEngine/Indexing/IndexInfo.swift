@@ -6,18 +6,21 @@ public struct IndexInfo: Hashable, Sendable, CustomStringConvertible {
     case building(documents: Int)
     /// Queries can read the index.
     case ready
-    /// A unique index: some documents have the same values. Commits add no more of these. Change
-    /// the documents, and declare the index again.
+    /// Some documents are older than the constraint and violate it. Of a unique index, they have the same
+    /// values; of a reference rule with `mustExist`, they refer to documents that do not exist. Commits
+    /// add no more of these. Change the documents, and declare the index or the rule again.
     case invalid(Duplicates)
     /// Queries no longer use the index, and its entries are being deleted.
     case dropping
   }
 
-  /// The documents with equal values that keep a unique index from being valid.
+  /// The documents that keep an index with a constraint from being valid.
   public struct Duplicates: Hashable, Sendable {
-    /// The number of values that several documents have.
+    /// The number of values that several documents have; of a reference rule, the number of references
+    /// to documents that do not exist.
     public var count: Int
-    /// For up to 20 of these values, the paths of two documents that have them.
+    /// For up to 20 of these values, the paths of two documents that have them. Of a reference rule, for
+    /// up to 20 of these references, the path of the document and that of the missing one.
     public var examples: [[String]]
   }
 
@@ -34,7 +37,7 @@ public struct IndexInfo: Hashable, Sendable, CustomStringConvertible {
   ///
   /// An entry of `indexes`. An index on one field, without a constraint, is an entry of
   /// `fieldOverrides`: `collectionGroup`, `fieldPath` and `indexes`. A unique index has `unique`, and
-  /// one of a reference rule `references` and `onDelete`.
+  /// one of a reference rule `references`, `onDelete` and, if it is true, `mustExist`.
   public var json: String
   /// The state when the listing was made.
   public var state: State
@@ -53,11 +56,11 @@ extension IndexInfo {
       switch index.state {
       case .building(let documents, _): .building(documents: Int(clamping: documents))
       case .verifying: .building(documents: 0)
-      case .invalid(let duplicates):
+      case .invalid(let violations):
         .invalid(
           Duplicates(
-            count: Int(clamping: duplicates.values),
-            examples: duplicates.examples.map { [$0.first.text, $0.second.text] }))
+            count: Int(clamping: violations.count),
+            examples: violations.examples.map { [$0.first.text, $0.second.text] }))
       case .ready: .ready
       case .dropping: .dropping
       }

@@ -454,16 +454,20 @@ extension Status {
 }
 
 extension StoredIndex {
-  /// Throws `failedPrecondition` for a unique index with duplicates.
+  /// Throws `failedPrecondition` for a constraint that documents violate.
   func checkValid() throws(Status) {
-    guard case .invalid(let duplicates) = state else { return }
-    let first = duplicates.examples.first.map {
-      ", such as \($0.first.text) and \($0.second.text)"
+    guard case .invalid(let violations) = state else { return }
+    let (kind, problem, conjunction) =
+      definition.isUnique
+      ? ("index", "have the same values", "and")
+      : ("rule", "refer to documents that do not exist", "to")
+    let example = violations.examples.first.map {
+      ", such as \($0.first.text) \(conjunction) \($0.second.text)"
     }
     throw Status(
       .failedPrecondition,
-      "The index \(definition) is invalid: some documents have the same values\(first ?? ""). "
-        + "Change these documents, and declare the index again.")
+      "The \(kind) \(definition) is invalid: some documents \(problem)\(example ?? ""). "
+        + "Change these documents, and declare the \(kind) again.")
   }
 }
 
@@ -507,7 +511,7 @@ private struct CataloguePlan {
       if let existing = indexes.firstIndex(where: {
         $0.isMaintained && $0.definition.hasSameReferences(as: definition)
       }) {
-        indexes[existing].definition = definition
+        indexes[existing].replaceRule(by: definition)
         changed.append(indexes[existing])
         continue
       }

@@ -2,29 +2,29 @@
 ///
 ///     building ──▶ ready ──▶ dropping ──▶ gone
 ///        │                       ▲
-///        └─▶ verifying ──▶ ready │       a unique index
+///        └─▶ verifying ──▶ ready │       a unique index, or a rule that documents must exist
 ///                └─▶ invalid ────┘
 enum IndexState: Hashable, Sendable {
   /// Written, not read. It contains the first `documents` documents, up to key `upTo` of the
   /// documents table, and the documents written since. Next: ready, verifying, dropping.
   case building(documents: UInt64, upTo: [UInt8])
-  /// Written, not read. It contains every document; whether they differ is not known yet. Next:
-  /// ready, invalid, dropping.
+  /// Written; read as far as `isReadable` says. It contains every document; whether they keep to the
+  /// constraint is not known yet. Next: ready, invalid, dropping.
   case verifying
-  /// Written, not read: some documents have the same values. Commits add no more of these. Next:
-  /// verifying, if it is declared again; dropping.
-  case invalid(IndexDuplicates)
+  /// Written; read as far as `isReadable` says. Some documents violate the constraint. Commits add no
+  /// more of these. Next: verifying, if it is declared again; dropping.
+  case invalid(IndexViolations)
   /// Written and read. Next: dropping.
   case ready
   /// Neither written nor read; its entries are being deleted. Next: gone.
   case dropping
 }
 
-/// The documents with equal values that keep a unique index from being valid.
-struct IndexDuplicates: Hashable, Sendable {
-  /// How many values are in several documents.
-  var values: UInt64 = 0
-  /// For the first of them, in index order, two of the documents.
+/// The documents that violate the constraint of an index.
+struct IndexViolations: Hashable, Sendable {
+  /// How many values are in several documents, or how many references are to missing documents.
+  var count: UInt64 = 0
+  /// For the first of them, in order, two of the documents; or the document and the missing one.
   var examples: [Example] = []
 
   struct Example: Hashable, Sendable {
@@ -56,6 +56,24 @@ struct StoredIndex: Hashable, Sendable {
 
   var isReady: Bool { state == .ready }
 
+  /// Whether queries may read it. A rule that begins to demand that documents exist goes on to serve
+  /// the queries that it served before.
+  var isReadable: Bool { isReady || isComplete && definition.requiresTargets }
+
+  /// Whether it has the entries of every document.
+  var isComplete: Bool {
+    switch state {
+    case .ready, .verifying, .invalid: true
+    case .building, .dropping: false
+    }
+  }
+
+  /// Replaces the rule by another one for the same references, which has the same entries.
+  mutating func replaceRule(by definition: IndexDefinition) {
+    self.definition = definition
+    if isComplete { state = definition.isVerified ? .verifying : .ready }
+  }
+
   /// Whether work in the background remains.
   var isUnfinished: Bool {
     switch state {
@@ -76,9 +94,9 @@ struct StoredIndex: Hashable, Sendable {
 ///
 ///     frame ‖ state ‖ origin ‖ last use (8 B) ‖ definition ‖ [progress]
 ///     definition: scope, constraint (4 bit each) ‖ collection id ‖ count, component …
-///                 ‖ name's direction ‖ [action, target]
+///                 ‖ name's direction ‖ [action + 16 if documents must exist, target]
 ///     component:  kind ‖ count, name … ‖ [language ‖ count, (weight ‖ count, name …) …]
-///     progress:   documents done, key; or count of duplicates, count, two paths …
+///     progress:   documents done, key; or count of violations, count, two paths …
 ///
 /// Counts and lengths are varints; ids, names and paths follow their length.
 extension StoredIndex {
@@ -109,10 +127,10 @@ extension StoredIndex {
     case .building(let documents, let key):
       record.append(varint: documents)
       record.append(lengthPrefixed: key)
-    case .invalid(let duplicates):
-      record.append(varint: duplicates.values)
-      record.append(varint: UInt64(duplicates.examples.count))
-      for example in duplicates.examples {
+    case .invalid(let violations):
+      record.append(varint: violations.count)
+      record.append(varint: UInt64(violations.examples.count))
+      for example in violations.examples {
         record.append(lengthPrefixed: example.first.text.utf8)
         record.append(lengthPrefixed: example.second.text.utf8)
       }
@@ -137,14 +155,14 @@ extension StoredIndex {
         documents: try reader.varint(), upTo: Array(try reader.bytes(reader.length())))
     case .verifying: self.state = .verifying
     case .invalid:
-      var duplicates = IndexDuplicates(values: try reader.varint())
+      var violations = IndexViolations(count: try reader.varint())
       for _ in 0..<(try reader.length()) {
-        duplicates.examples.append(
+        violations.examples.append(
           .init(
             first: try ResourcePath(storedDocument: reader.text()),
             second: try ResourcePath(storedDocument: reader.text())))
       }
-      self.state = .invalid(duplicates)
+      self.state = .invalid(violations)
     case .ready: self.state = .ready
     case .dropping: self.state = .dropping
     }
@@ -160,6 +178,9 @@ extension IndexDefinition {
     case unique = 1
     case reference = 2
   }
+
+  /// On disk, beside the action. Changing it changes the file format; see StorageLayout.md.
+  private static let mustExistBit: UInt8 = 16
 
   fileprivate func encode(into record: inout [UInt8]) {
     let bits: ConstraintBits =
@@ -186,7 +207,8 @@ extension IndexDefinition {
     }
     record.append(isNameDescending ? 1 : 0)
     guard let referenceRule else { return }
-    record.append(referenceRule.action.rawValue)
+    record.append(
+      referenceRule.action.rawValue | (referenceRule.mustExist ? Self.mustExistBit : 0))
     record.append(lengthPrefixed: referenceRule.target.utf8)
   }
 
@@ -212,10 +234,13 @@ extension IndexDefinition {
     case .none: break
     case .unique: constraint = .unique
     case .reference:
-      guard let action = ReferenceRule.Action(rawValue: try reader.byte()) else {
+      let byte = try reader.byte()
+      guard let action = ReferenceRule.Action(rawValue: byte & ~Self.mustExistBit) else {
         throw .unknownIndex
       }
-      constraint = .reference(ReferenceRule(action, target: try reader.text()))
+      constraint = .reference(
+        ReferenceRule(
+          action, target: try reader.text(), mustExist: byte & Self.mustExistBit != 0))
     }
   }
 }

@@ -45,13 +45,13 @@ struct UniqueCheck {
   private let snapshot: StoreSnapshot
   private let index: StoredIndex
   private let maker: EntryExtractor
-  private var found = IndexDuplicates()
+  private var found = IndexViolations()
   private var last: (values: [UInt8], path: ResourcePath)?
   private var isCounted = false
 
   static func duplicates(
     in index: StoredIndex, _ snapshot: StoreSnapshot
-  ) throws -> IndexDuplicates {
+  ) throws -> IndexViolations {
     var check = UniqueCheck(snapshot, index)
     try check.run()
     return check.found
@@ -114,10 +114,7 @@ struct UniqueCheck {
     if let last, last.values.elementsEqual(values) {
       guard !isCounted else { return }
       isCounted = true
-      found.values += 1
-      if found.examples.count < IndexDuplicates.exampleLimit {
-        found.examples.append(.init(first: last.path, second: path))
-      }
+      found.add(last.path, path)
       return
     }
     last = (Array(values), path)

@@ -9,8 +9,9 @@ public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 public let FirestoreOutcomeUnknownKey = "FirestoreOutcomeUnknown"
 
 /// In the `userInfo` of an error with ``FirestoreErrorCode/Code/failedPrecondition``, if a condition of
-/// the write was not met: `"updateTime"`, `"reference"`, or `"documentCheck"`. See
-/// ``FirestoreErrorCode/isUpdateTimeMismatch`` and ``FirestoreErrorCode/isReferenced``.
+/// the write was not met: `"updateTime"`, `"reference"`, `"danglingReference"`, or `"documentCheck"`.
+/// See ``FirestoreErrorCode/isUpdateTimeMismatch``, ``FirestoreErrorCode/isReferenced`` and
+/// ``FirestoreErrorCode/isDanglingReference``.
 public let FirestoreRefusalKey = "FirestoreRefusal"
 
 /// In the `userInfo` of an error of a write that a unique index or a reference rule has refused: a
@@ -179,7 +180,17 @@ public struct FirestoreErrorCode: CustomNSError, Hashable, CustomStringConvertib
   ///     }
   public var isReferenced: Bool { refusal == .reference }
 
-  /// The unique index or the reference rule with `restrict` that refused the write. Nil for other
+  /// Whether a write was refused because it stores a reference to a document that does not exist, by a
+  /// reference rule with `mustExist`. False for all other causes of ``Code/failedPrecondition``.
+  ///
+  ///     do {
+  ///       try await book.updateData(["author": author])
+  ///     } catch let error as FirestoreErrorCode where error.isDanglingReference {
+  ///       print("There is no such author.")
+  ///     }
+  public var isDanglingReference: Bool { refusal == .danglingReference }
+
+  /// The unique index or the reference rule that refused the write. Nil for other
   /// errors. The message also names the document that has the value, or the reference; this does not,
   /// so that a service can show it to its clients.
   ///

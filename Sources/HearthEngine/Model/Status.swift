@@ -25,10 +25,12 @@ package struct Status: Error, Sendable, CustomStringConvertible {
     let constraint: FirestoreErrorCode.Constraint
   }
 
-  /// See ``FirestoreErrorCode/isUpdateTimeMismatch`` and ``FirestoreErrorCode/isReferenced``.
+  /// See ``FirestoreErrorCode/isUpdateTimeMismatch``, ``FirestoreErrorCode/isReferenced`` and
+  /// ``FirestoreErrorCode/isDanglingReference``.
   package enum Refusal: String, Sendable {
     case updateTime
     case reference
+    case danglingReference
     /// The cause is the error that the caller's check has thrown.
     case documentCheck
   }

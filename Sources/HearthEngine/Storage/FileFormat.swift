@@ -32,11 +32,15 @@ struct FileFormat: Sendable {
   static let key = Array("format".utf8)
   /// Version 2 adds name tables. Version 3 adds an index of the change log, which commits fill
   /// gradually. Version 4 adds the names of maps inside documents to name tables. Version 5 adds
-  /// constraints to indexes. Version 6 adds indexes on cells and on words. Data of an earlier version is valid in later ones, so the steps are
+  /// constraints to indexes. Version 6 adds indexes on cells and on words. Version 7 adds reference rules
+  /// by which documents must exist. Data of an earlier version is valid in later ones, so the steps are
   /// empty.
   static let current = FileFormat(
-    version: 6,
-    steps: [1: { _, _ in }, 2: { _, _ in }, 3: { _, _ in }, 4: { _, _ in }, 5: { _, _ in }],
+    version: 7,
+    steps: [
+      1: { _, _ in }, 2: { _, _ in }, 3: { _, _ in }, 4: { _, _ in }, 5: { _, _ in },
+      6: { _, _ in },
+    ],
     oldestReadable: 1)
 
   /// The version in the file; nil for a new file.

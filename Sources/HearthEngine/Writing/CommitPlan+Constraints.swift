@@ -4,19 +4,22 @@ internal import LMDB
 ///
 ///     a write that deletes ─▶ documents that refer to it ─▶ staged, too ─▶ …      at once
 ///     the whole request    ─▶ deleted, and still referred to              ─▶ refused
+///                          ├▶ new references ─▶ no such document            ─▶ refused
 ///                          └▶ new values ─▶ documents that have them      ─▶ refused
 ///
 /// A deletion is followed at once, so that the request's reads and writes after it meet what the rules
-/// leave. Rules that restrict, and unique values, are checked when the request is complete: its writes
-/// may come in any order. A document is found in the request, in the group, or in the file. Entries in
-/// the file do not count if the request or the group has changed their document.
+/// leave. Rules that restrict, documents that must exist, and unique values are checked when the request
+/// is complete: its writes may come in any order. A document is found in the request, in the group, or in
+/// the file. Entries in the file do not count if the request or the group has changed their document.
 extension CommitPlan {
   /// Throws `alreadyExists` for a value that another document has, and `failedPrecondition` for a
-  /// deletion that a rule forbids. All staged documents are finished.
+  /// deletion that a rule forbids, or a reference to a document that must exist. All staged documents are
+  /// finished.
   mutating func enforceConstraints(on request: inout Request) throws {
     for staging in request.staged.indices { try note(staging, in: &request) }
     if request.isCopy { return }
     try checkRestrictions(in: request)
+    for index in catalogue.requiring { try checkTargets(of: index.definition, in: request) }
     for index in catalogue.unique { try check(index, in: request) }
   }
 
@@ -164,6 +167,44 @@ extension CommitPlan {
     }
   }
 
+  /// Throws `failedPrecondition` if the request leaves a reference to a document that does not exist,
+  /// where a rule demands that it does. A reference that the document had before may stay, unless the
+  /// request deletes the document that it refers to: without that, it is older than the rule if it
+  /// dangles.
+  private func checkTargets(of rule: IndexDefinition, in request: Request) throws {
+    // A document may have values without being a change: a rule has removed a reference, and a later
+    // write has stored it again.
+    for staged in request.staged
+    where request.constrained.keys[staged.document]?.isEmpty == false {
+      let referring = documents[staged.document]
+      let path = referring.name.path
+      guard UTF8Order.areEqual(rule.collectionID, path.parent.id) else { continue }
+      let targets = try references(of: rule, in: staged.body)
+      if targets.isEmpty { continue }
+      let before = Set(try referring.version.map { try references(of: rule, in: $0.body) } ?? [])
+      for target in targets {
+        let name = store.name(target)
+        let known = indexes[name].map { documents[$0] }
+        let staged = known?.staging.map { request.staged[$0] }
+        if before.contains(target), staged == nil || known?.version == nil { continue }
+        let exists =
+          try staged?.exists ?? known.map { $0.version != nil }
+          ?? (store.storedEntry(of: name) != nil)
+        if !exists { throw Status.dangling(target, in: path, rule) }
+      }
+    }
+  }
+
+  private func references(
+    of rule: IndexDefinition, in body: DocumentBody
+  ) throws -> [ResourcePath] {
+    let value = try body.withView { body throws(Status) in
+      try body.value(at: rule.components[0].field)?
+        .value(depthLeft: DocumentFormat.maximumDepth)
+    }
+    return rule.references(in: value)
+  }
+
   private func noteLater(_ staging: Int, in request: inout Request) {
     guard request.staged[staging].hasNotedReferences else { return }
     request.staged[staging].hasNotedReferences = false
@@ -197,7 +238,7 @@ extension CommitPlan {
     to path: ResourcePath, by index: StoredIndex, upTo limit: Int, _ request: Request
   ) throws -> [ResourcePath] {
     var found: [ResourcePath] = []
-    guard index.isReady else {
+    guard index.isComplete else {
       // Not all entries are there: look at every document.
       for other in try unindexed(referringTo: path, by: index)
       where !isChanged(other, in: request) && found.count < limit { found.append(other) }

@@ -111,6 +111,18 @@ extension Status {
     return status
   }
 
+  static func dangling(
+    _ target: ResourcePath, in path: ResourcePath, _ rule: IndexDefinition
+  ) -> Status {
+    var status = refused(
+      .danglingReference,
+      "\(path.text) cannot be written: it refers to \(target.text) in "
+        + "\(rule.components[0].field.canonicalText), which does not exist. The rule \(rule) demands "
+        + "that it does. Create it before or in the same commit.")
+    status.constraint = rule.publicConstraint
+    return status
+  }
+
   static func tooManyReferences(to path: ResourcePath) -> Status {
     Status(
       .resourceExhausted,

@@ -211,7 +211,7 @@
         try JSONSerialization.jsonObject(with: Data(counted.output.utf8)) as? [String: Any])
       #expect(json["documents"] as? Int == 3)
       #expect(json["changesLogged"] as? Int == 3)
-      #expect(json["formatVersion"] as? Int == 6)
+      #expect(json["formatVersion"] as? Int == 7)
       let size = try FileManager.default.attributesOfItem(atPath: hearth.folder.path + "/a.hearth")
       #expect(json["fileBytes"] as? Int == size[.size] as? Int)
       let collections = try #require(json["collections"] as? [[String: Any]])

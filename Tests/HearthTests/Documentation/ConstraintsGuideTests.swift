@@ -61,6 +61,21 @@ import Testing
     #expect(try await db.collection("reviews").getDocuments().isEmpty)
   }
 
+  @Test func `documents that others refer to exist`() async throws {
+    let database = try TemporaryDatabase()
+    let db = database.firestore
+    try await db.references.declare(
+      FirestoreReferenceRule(
+        "loans", field: "book", to: "books", onDelete: .restrict, mustExist: true))
+    do {
+      try await db.document("loans/1").setData(["book": db.document("books/none")])
+    } catch let error as FirestoreErrorCode where error.isDanglingReference {
+      print("There is no such book.")
+    }
+    #expect(output.lines.withLock(\.self) == ["There is no such book."])
+    #expect(try await db.collection("loans").getDocuments().isEmpty)
+  }
+
   @Test func `all results are written`() async throws {
     let database = try TemporaryDatabase()
     let db = database.firestore
@@ -91,18 +106,20 @@ import Testing
           },
           {
             "collectionGroup": "books", "queryScope": "COLLECTION_GROUP", "references": "authors",
-            "onDelete": "RESTRICT", "fields": [{ "fieldPath": "author", "order": "ASCENDING" }]
+            "onDelete": "RESTRICT", "mustExist": true,
+            "fields": [{ "fieldPath": "author", "order": "ASCENDING" }]
           }
         ]
       }
       """)
     #expect(
       try await db.indexes.list().map(\.description) == [
-        "unique users: email ↑", "all books: author ↑ → authors, on delete restrict",
+        "unique users: email ↑", "all books: author ↑ → authors, on delete restrict, must exist",
       ])
     for wrong in [
       #""unique": 5"#, #""unique": true, "references": "a", "onDelete": "CASCADE""#,
-      #""references": "a""#, #""references": "a", "onDelete": "SET NULL""#,
+      #""references": "a""#, #""references": "a", "onDelete": "SET NULL""#, #""mustExist": true"#,
+      #""references": "a", "onDelete": "CASCADE", "mustExist": "yes""#,
     ] {
       let json =
         #"{"indexes": [{"collectionGroup": "b", "queryScope": "COLLECTION_GROUP", "#

@@ -84,7 +84,7 @@ import Testing
     case .alreadyExists: return 409
     case .outOfRange: return 410
     case .failedPrecondition where error.isUpdateTimeMismatch: return 412
-    case .failedPrecondition where error.isReferenced: return 409
+    case .failedPrecondition where error.isReferenced || error.isDanglingReference: return 409
     case .cancelled: return 499
     case .unimplemented: return 501
     case .resourceExhausted, .aborted, .unavailable: return 503
@@ -96,8 +96,9 @@ import Testing
   func explanation(of error: FirestoreErrorCode) -> String? {
     guard let constraint = error.constraint else { return nil }
     let fields = constraint.fields.joined(separator: ", ")
-    return error.isReferenced
-      ? "It is in use: \(constraint.collectionID)." : "This is taken: \(fields)."
+    if error.isReferenced { return "It is in use: \(constraint.collectionID)." }
+    if error.isDanglingReference { return "There is no such document: \(fields)." }
+    return "This is taken: \(fields)."
   }
 
   @Test func `a constraint is explained without naming the other document`() async throws {
@@ -106,7 +107,8 @@ import Testing
     try await db.indexes.declare(
       FirestoreIndex(unique: "users", .ascending("email"), .ascending("team")))
     try await db.references.declare(
-      FirestoreReferenceRule("loans", field: "book", to: "books", onDelete: .restrict))
+      FirestoreReferenceRule(
+        "loans", field: "book", to: "books", onDelete: .restrict, mustExist: true))
     try await db.document("users/ann").setData(["email": "a@b", "team": 1])
     try await db.document("books/dune").setData([:])
     try await db.document("loans/1").setData(["book": db.document("books/dune")])
@@ -116,6 +118,10 @@ import Testing
         { try await db.document("users/bob").setData(["email": "a@b", "team": 1]) }
       ),
       ("It is in use: loans.", { try await db.document("books/dune").delete() }),
+      (
+        "There is no such document: book.",
+        { try await db.document("loans/2").setData(["book": db.document("books/emma")]) }
+      ),
     ]
     for (sentence, write) in writes {
       do {

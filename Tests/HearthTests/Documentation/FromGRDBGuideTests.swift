@@ -100,7 +100,8 @@ import Testing
     for _ in 0..<2 {
       try await db.indexes.declare(FirestoreIndex(unique: "books", .ascending("isbn")))
       try await db.references.declare(
-        FirestoreReferenceRule("books", field: "author", to: "authors", onDelete: .cascade))
+        FirestoreReferenceRule(
+          "books", field: "author", to: "authors", onDelete: .cascade, mustExist: true))
       do {
         try await db.collection("books").addDocument(data: ["isbn": "1", "author": herbert])
       } catch FirestoreErrorCode.alreadyExists {

@@ -97,6 +97,77 @@ import Testing
     #expect(try fixture.store.check().problems == [])
   }
 
+  /// As another process may do it while this one reads the documents.
+  @Test func `a rule that did not hold for a while is verified again`() throws {
+    let fixture = try StoreFixture()
+    try fixture.commit(fixture.set("books/dune", ("n", .integer(1))))
+    let keeper = keeper(fixture)
+    @Sendable func declare(mustExist: Bool) throws {
+      try keeper.declare([
+        IndexDefinition(
+          "books", scope: .group, [.init("author", .ascending)],
+          constraint: .reference(
+            ReferenceRule(.cascade, target: "authors", mustExist: mustExist)))
+      ])
+    }
+    try declare(mustExist: true)
+    let mustTurn = Guarded(false)
+    let clock = TestClock()
+    let lease = Lease(.indexes, holder: 1) {
+      // After the index was read, and before the documents are.
+      let turns = mustTurn.withLock { mustTurn in
+        defer { mustTurn = false }
+        return mustTurn
+      }
+      if turns {
+        do {
+          try declare(mustExist: false)
+          try fixture.commit(
+            fixture.set("books/emma", ("author", .reference(fixture.path("authors/none")))))
+          try declare(mustExist: true)
+        } catch {
+          Issue.record(error)
+        }
+      }
+      return clock.now
+    }
+    let work = IndexBuilder(store: fixture.store, lease: lease)
+    #expect(try work.step() == .worked(finished: nil))
+    #expect(try keeper.list().map(\.state) == [.verifying])
+    mustTurn.withLock { $0 = true }
+    #expect(try work.step() == .worked(finished: nil))
+    #expect(mustTurn.withLock { !$0 })
+    #expect(try keeper.list().map(\.state) == [.verifying])
+    while try work.step() != .idle {}
+    guard case .invalid(let violations)? = try keeper.list().first?.state else {
+      Issue.record("\(try keeper.list())")
+      return
+    }
+    #expect(violations.count == 1)
+  }
+
+  @Test
+  func `a rule that documents violate serves queries, a unique index that they violate does not`() {
+    let violations = IndexViolations(count: 1)
+    func readable(_ constraint: IndexDefinition.Constraint, _ state: IndexState) -> Bool {
+      let index = StoredIndex(
+        number: 1,
+        definition: IndexDefinition(
+          "books", scope: .group, [.init("author", .ascending)], constraint: constraint),
+        state: state, origin: .declared)
+      return !IndexCatalogue(generation: 1, [index]).readable(.group, of: "books").isEmpty
+    }
+    let rule = IndexDefinition.Constraint.reference(
+      ReferenceRule(.restrict, target: "authors", mustExist: true))
+    for state in [.verifying, .invalid(violations)] as [IndexState] {
+      #expect(readable(rule, state) && !readable(.unique, state))
+    }
+    // Not all entries are there.
+    for state in [.building(documents: 1, upTo: [1]), .dropping] as [IndexState] {
+      #expect(!readable(rule, state))
+    }
+  }
+
   /// Entries of long ids are in collision runs; an entry of a short id may be between two runs.
   @Test func `an element that two documents share is found once, however long their ids are`()
     throws
@@ -114,7 +185,7 @@ import Testing
       ])
       try finish(fixture)
       guard case .invalid(let duplicates)? = try keeper.list().first?.state else { return nil }
-      return duplicates.values
+      return duplicates.count
     }
     #expect(try duplicates(("a", [5, 7]), (long, [3, 7])) == 1)
     #expect(try duplicates((long + "1", [3, 7]), (long + "2", [3, 7])) == 2)

@@ -163,6 +163,36 @@ import Testing
     try await db.terminate()
   }
 
+  @Test func `a rule of version 6 is kept, and may be declared with documents that must exist`()
+    async throws
+  {
+    try copyGolden(6)
+    let db = try Firestore.open(at: path)
+    func descriptions() async throws -> [String] {
+      try await db.indexes.list().map(\.description).filter { $0.contains("→") }
+    }
+    #expect(try await descriptions() == ["all sessions: book ↑ → books, on delete restrict"])
+    let session = db.document("sessions/b")
+    try await session.setData(["book": db.document("books/none")])
+    let rule = FirestoreReferenceRule(
+      "sessions", field: "book", to: "books", onDelete: .restrict, mustExist: true)
+    try await db.references.declare(rule)
+    await expectRefused(.failedPrecondition) { try await db.indexes.waitUntilReady() }
+    try await session.setData(["book": db.document("books/dune")])
+    try await db.references.declare(rule)
+    try await db.indexes.waitUntilReady()
+    #expect(try await descriptions() == [rule.description])
+    await expectRefused(.failedPrecondition) {
+      try await session.setData(["book": db.document("books/none")])
+    }
+    #expect(try await db.maintenance.check().isIntact)
+    try await db.terminate()
+    // Nobody takes the rule for another one.
+    #expect {
+      _ = try open(FileFormat(version: 6, steps: [:]))
+    } throws: { ($0 as? Status)?.code == .failedPrecondition }
+  }
+
   @Test(arguments: 1..<FileFormat.current.version)
   func `the golden file of an earlier version is read as it is where nobody may write`(
     version: UInt8
@@ -241,7 +271,11 @@ import Testing
       FirestoreIndex("books", scope: .collectionGroup, .contains("list")))
     try await db.indexes.declare(FirestoreIndex(unique: "books", .ascending("text")))
     try await db.references.declare(
-      FirestoreReferenceRule("sessions", field: "book", to: "books", onDelete: .restrict))
+      FirestoreReferenceRule(
+        "sessions", field: "book", to: "books", onDelete: .restrict, mustExist: true))
+    try await db.indexes.declare(
+      FirestoreIndex("books", .cells("point")),
+      FirestoreIndex(words: "books", in: SearchFields("text", language: "en")))
     try await db.indexes.waitUntilReady()
     try await db.maintenance.backup(
       to: target + "/format-\(FileFormat.current.version).hearth", compacting: true, replacing: true

@@ -108,8 +108,8 @@ enum LayoutRecords {
           definition: IndexDefinition(
             "books", author.stored.components, isNameDescending: false, constraint: .unique),
           state: .invalid(
-            IndexDuplicates(
-              values: 3,
+            IndexViolations(
+              count: 3,
               examples: [
                 .init(
                   first: ResourcePath(["books", "dune"]), second: ResourcePath(["books", "emma"]))
@@ -124,6 +124,16 @@ enum LayoutRecords {
             "books", scope: .group, [.init("author", .ascending)],
             constraint: .reference(ReferenceRule(.cascade, target: "people"))), state: .ready,
           origin: .declared
+        ).encoded()
+      ),
+      (
+        "author → people, nullify, must exist",
+        StoredIndex(
+          number: 6,
+          definition: IndexDefinition(
+            "books", scope: .group, [.init("author", .ascending)],
+            constraint: .reference(ReferenceRule(.nullify, target: "people", mustExist: true))),
+          state: .ready, origin: .declared
         ).encoded()
       ),
       (

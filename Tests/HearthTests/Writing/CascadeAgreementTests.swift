@@ -28,7 +28,8 @@ import Testing
           for definitions in [random.declaration()] {
             for backend in backends + [batches] {
               try await backend.awaiting { backend.declare(definitions, $0) }
-              if random.generator.one(in: 2) { try await backend.waitForIndexes() }
+              // Documents may violate a rule that demands that others exist.
+              if random.generator.one(in: 2) { try? await backend.waitForIndexes() }
             }
           }
         }
@@ -38,7 +39,7 @@ import Testing
         for backend in backends { reports.append(await Report(of: steps, over: backend)) }
         #expect(
           reports[0].lines == reports[1].lines, "seed \(seed), round \(round): \(steps)")
-        for line in reports[1].lines where line.hasPrefix("refused") {
+        for line in reports[1].lines where !line.hasPrefix("written") {
           refused[line, default: 0] += 1
         }
         let outcome = await Report.outcome {
@@ -55,6 +56,10 @@ import Testing
       }
       // Otherwise the run has proved nothing.
       #expect(refused["refused notFound", default: 0] > Self.rounds / 30, "seed \(seed)")
+      #expect(
+        refused["failed \(Status.Code?.some(.failedPrecondition) as Any)", default: 0]
+          > Self.rounds / 30,
+        "seed \(seed)")
       for backend in backends + [batches] { backend.close() }
     }
   }
@@ -135,7 +140,9 @@ import Testing
         definitions.append(
           IndexDefinition(
             "a", scope: .group, [.init(field, kind)],
-            constraint: .reference(ReferenceRule(generator.pick(actions), target: target))))
+            constraint: .reference(
+              ReferenceRule(
+                generator.pick(actions), target: target, mustExist: generator.one(in: 4)))))
       }
       add("r", .ascending, "t", [.cascade, .cascade, .nullify, .restrict])
       add("r", .ascending, "u", [.cascade, .nullify])

@@ -4,7 +4,8 @@ import Testing
 @testable import Hearth
 @testable import HearthEngine
 
-/// Unique indexes and reference rules against the plain reference, over groups of requests.
+/// Unique indexes, reference rules and documents that must exist, against the plain reference, over
+/// groups of requests.
 @Suite struct ConstraintModelTests {
   @Test(arguments: StoreModelTests.World.allCases)
   func `every request ends as the reference says, and leaves the same documents`(
@@ -20,8 +21,9 @@ import Testing
       }
       // Otherwise the run has proved nothing.
       #expect(Set(run.refusals.keys) == [.alreadyExists, .failedPrecondition], "seed \(seed)")
-      #expect(run.cascaded > rounds / 30, "seed \(seed)")
-      #expect(run.invalid > 0, "seed \(seed)")
+      #expect(run.cascaded > rounds / 60, "seed \(seed)")
+      #expect(run.invalid[true, default: 0] > 0 && run.invalid[false, default: 0] > 0, "\(seed)")
+      #expect(run.dangling > 0, "seed \(seed)")
     }
   }
 
@@ -33,7 +35,10 @@ import Testing
     var model = MemoryState()
     var refusals: [Status.Code: Int] = [:]
     var cascaded = 0
-    var invalid = 0
+    /// Constraints that documents violated when they were declared: unique indexes, and rules.
+    var invalid: [Bool: Int] = [:]
+    /// Requests that were refused because of a document that did not exist.
+    var dangling = 0
 
     init(seed: UInt64, _ world: StoreModelTests.World) throws {
       fixture = try StoreFixture(world.configure)
@@ -91,10 +96,11 @@ import Testing
     }
 
     private mutating func mutation() throws -> Mutation {
-      switch random.below(9) {
+      switch random.below(11) {
       case 0: return fixture.delete(book())
       case 1, 2: return fixture.delete(author())
-      case 3: return try fixture.set(author(), MapValue([("n", .integer(Int64(random.below(3))))]))
+      case 3, 9, 10:
+        return try fixture.set(author(), MapValue([("n", .integer(Int64(random.below(3))))]))
       case 4:
         return Mutation(
           path: book(),
@@ -110,12 +116,14 @@ import Testing
 
     private mutating func constraint() -> IndexDefinition {
       let action = random.pick([ReferenceRule.Action.restrict, .cascade, .nullify])
+      let mustExist = random.one(in: 4)
       func rule(_ field: String, _ kind: IndexDefinition.Component.Kind, _ target: String)
         -> IndexDefinition
       {
         IndexDefinition(
           "books", scope: .group, [.init(field, kind)],
-          constraint: .reference(ReferenceRule(action, target: target)))
+          constraint: .reference(
+            ReferenceRule(action, target: target, mustExist: mustExist)))
       }
       let scope: IndexDefinition.Scope = random.one(in: 2) ? .collection : .group
       return switch random.below(9) {
@@ -152,19 +160,20 @@ import Testing
       let definition = constraint()
       try keeper.declare([definition])
       try model.declare([definition])
-      // What a unique index that is being built allows is found at its end, by both at once.
-      guard definition.isUnique else { return }
+      // What a constraint that is being built allows is found at its end, by both at once.
+      guard definition.isVerified else { return }
       while try work.step() != .idle {}
       let listed = try keeper.list().first { $0.isMaintained && $0.definition == definition.stored }
-      let expected = model.indexes.last?.duplicates.values
-      if case .invalid(let duplicates) = listed?.state {
-        invalid += 1
-        #expect(duplicates.values == expected)
+      let expected = model.indexes.last?.violations.count
+      if case .invalid(let violations) = listed?.state {
+        invalid[definition.isUnique, default: 0] += 1
+        #expect(violations.count == expected)
         // Half of the time they are repaired, and the index becomes valid.
         guard random.one(in: 2) else { return }
-        while let duplicates = model.indexes.last?.duplicates, let first = duplicates.examples.first
+        while let violations = model.indexes.last?.violations, let first = violations.examples.first
         {
-          let mutation = Mutation(path: first.second, operation: .delete)
+          let path = definition.isUnique ? first.second : first.first
+          let mutation = Mutation(path: path, operation: .delete)
           let outcome = fixture.commitTogether([[mutation]])[0]
           let expected = Result { () throws(Status) in
             try model.commit([mutation], at: fixture.clock.now)
@@ -198,6 +207,8 @@ import Testing
         }
         #expect(code(outcome) == code(expected), "\(outcome) \(expected)")
         if let code = code(outcome) { refusals[code, default: 0] += 1 }
+        #expect(refusal(outcome) == refusal(expected), "\(outcome) \(expected)")
+        if refusal(outcome) == .danglingReference { dangling += 1 }
         guard case .success(let one) = outcome, case .success(let other) = expected else {
           continue
         }
@@ -208,6 +219,10 @@ import Testing
 
     private func code<Answer>(_ outcome: Result<Answer, Status>) -> Status.Code? {
       if case .failure(let status) = outcome { status.code } else { nil }
+    }
+
+    private func refusal<Answer>(_ outcome: Result<Answer, Status>) -> Status.Refusal? {
+      if case .failure(let status) = outcome { status.refusal } else { nil }
     }
 
     private func compare(_ round: Int) throws {

@@ -27,6 +27,53 @@ extension HearthTestHelper {
     try await db.terminate()
   }
 
+  /// <name> <tasks>: for each line on its input, every fourth task deletes the author with this id, and
+  /// the others store books that refer to it, in each form of a write. Says how many books were stored,
+  /// and how many deletions succeeded.
+  func raceForReferences() async throws {
+    let db = try open(.unsafeWithoutFlushing)
+    let (name, tasks) = (arguments[0], number(1))
+    Self.say("ready")
+    while let value = readLine() {
+      let author = db.document("authors/\(value)")
+      let first = Int(value) ?? 0
+      var (stored, deleted) = (0, 0)
+      await withTaskGroup(of: (Int, Int).self) { group in
+        for task in 0..<tasks {
+          group.addTask {
+            let book = db.document("books/\(name)-\(value)-\(task)")
+            do {
+              switch (first + task) % 4 {
+              case 0:
+                try await author.delete()
+                return (0, 1)
+              case 1: try await book.setData(["author": author])
+              case 2:
+                try await db.batch().setData(["n": task], forDocument: book)
+                  .updateData(["author": author], forDocument: book).commit()
+              default:
+                _ = try await db.runTransaction { transaction, _ in
+                  transaction.setData(["author": author], forDocument: book)
+                  return nil
+                }
+              }
+              return (1, 0)
+            } catch {
+              if !(FirestoreErrorCode.failedPrecondition ~= error) { Self.say("\(error)") }
+              return (0, 0)
+            }
+          }
+        }
+        for await (one, other) in group {
+          stored += one
+          deleted += other
+        }
+      }
+      Self.say("\(stored) \(deleted)")
+    }
+    try await db.terminate()
+  }
+
   /// Writes families of documents, moves a unique value between them, and deletes them by rules.
   ///
   /// Says `made n` and `deleted n` for each that was acknowledged.
@@ -35,9 +82,12 @@ extension HearthTestHelper {
     let first = number(0)
     try await db.indexes.declare(FirestoreIndex(unique: "books", .ascending("code")))
     try await db.references.declare(
-      FirestoreReferenceRule("books", field: "author", to: "authors", onDelete: .cascade),
-      FirestoreReferenceRule("reviews", field: "book", to: "books", onDelete: .cascade),
-      FirestoreReferenceRule("shelves", arrayField: "books", to: "books", onDelete: .nullify))
+      FirestoreReferenceRule(
+        "books", field: "author", to: "authors", onDelete: .cascade, mustExist: true),
+      FirestoreReferenceRule(
+        "reviews", field: "book", to: "books", onDelete: .cascade, mustExist: true),
+      FirestoreReferenceRule(
+        "shelves", arrayField: "books", to: "books", onDelete: .nullify, mustExist: true))
     Self.say("ready")
     var number = first
     while true {

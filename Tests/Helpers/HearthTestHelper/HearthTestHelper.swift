@@ -29,6 +29,7 @@ struct HearthTestHelper {
       case "commit-for": try helper.commitFor()
       case "index-until-killed": try await helper.indexUntilKilled()
       case "race-for-values": try await helper.raceForValues()
+      case "race-for-references": try await helper.raceForReferences()
       case "constrain-until-killed": try await helper.constrainUntilKilled()
       case "save-graphs-until-killed": try helper.saveGraphsUntilKilled()
       case "create-films-until-killed": try await helper.createFilmsUntilKilled()

@@ -4,7 +4,7 @@ extension DocumentCopy {
   /// Declares in the target what is declared in the source and missing, and waits until it is built.
   /// Indexes that the source has learned are not copied.
   ///
-  /// Throws `failedPrecondition` if a unique index is not valid in the target and is in the source.
+  /// Throws `failedPrecondition` if a constraint is not valid in the target and is in the source.
   package func copyIndexes() async throws {
     let declared = try await list(of: source).filter { !$0.isLearned && $0.state != .dropping }
     let present = Set(try await list(of: target).map(\.definition.stored))

@@ -1,18 +1,18 @@
 /// An index of the memory backend: a constraint, or nothing but a name.
 struct MemoryIndex: Sendable, Equatable {
   var definition: IndexDefinition
-  /// Of a unique index that is invalid.
-  var duplicates = IndexDuplicates()
+  /// The violations because of which it is invalid; none if it is ready.
+  var violations = IndexViolations()
 
   private var stored: StoredIndex {
     StoredIndex(
       number: 0, definition: definition.stored,
-      state: duplicates.values == 0 ? .ready : .invalid(duplicates), origin: .declared)
+      state: violations.count == 0 ? .ready : .invalid(violations), origin: .declared)
   }
 
   var info: IndexInfo { IndexInfo(stored) }
 
-  /// Throws `failedPrecondition` for a unique index with duplicates.
+  /// Throws `failedPrecondition` for a constraint that documents violate.
   func checkValid() throws(Status) { try stored.checkValid() }
 
   /// The document's values, each with those of the other fields. Values with null are not
@@ -69,7 +69,8 @@ extension MemoryState {
           || $0.definition.hasSameReferences(as: definition)
       }
       var index = MemoryIndex(definition: definition)
-      if definition.isUnique { index.duplicates = try duplicates(in: index) }
+      if definition.isUnique { index.violations = try duplicates(in: index) }
+      if definition.requiresTargets { index.violations = try missingTargets(of: definition) }
       indexes.append(index)
     }
   }
@@ -79,8 +80,22 @@ extension MemoryState {
     indexes.removeAll { dropped.contains($0.definition.stored) }
   }
 
-  private func duplicates(in index: MemoryIndex) throws(Status) -> IndexDuplicates {
-    var found = IndexDuplicates()
+  private func missingTargets(of rule: IndexDefinition) throws(Status) -> IndexViolations {
+    var check = TargetCheck()
+    let referring = documents.values
+      .filter { UTF8Order.areEqual($0.path.parent.id, rule.collectionID) }
+      .sorted { ResourcePath.compare($0.path, $1.path) < 0 }
+    do {
+      let references = try referring.map { ($0.path, try rule.references(of: $0)) }
+      try check.add(references) { targets in targets.filter { documents[$0] != nil } }
+    } catch {
+      throw Status(readingFailed: error)
+    }
+    return check.found
+  }
+
+  private func duplicates(in index: MemoryIndex) throws(Status) -> IndexViolations {
+    var found = IndexViolations()
     var rows: [(path: ResourcePath, values: [Value])] = []
     for document in documents.values {
       for values in index.values(of: document.path, try document.body.map()) {
@@ -96,8 +111,7 @@ extension MemoryState {
       guard others(rows[..<position]).isEmpty, let other = others(rows[position...]).first else {
         continue
       }
-      found.values += 1
-      found.examples.append(.init(first: row.path, second: other))
+      found.add(row.path, other)
     }
     return found
   }
@@ -114,7 +128,34 @@ extension MemoryState.StagedRequest {
         }
       }
     }
+    try checkTargets(of: base.indexes.map(\.definition.stored).filter(\.requiresTargets))
     for index in base.indexes where index.definition.isUnique { try check(index) }
+  }
+
+  private mutating func checkTargets(of rules: [IndexDefinition]) throws(Status) {
+    var wanted: [(rule: IndexDefinition, path: ResourcePath, target: ResourcePath)] = []
+    for rule in rules {
+      let field = rule.components[0].field.names
+      for path in order where UTF8Order.areEqual(path.parent.id, rule.collectionID) {
+        guard let after = fields[path].flatMap(\.self) else { continue }
+        let targets = rule.references(in: after.value(at: field))
+        if targets.isEmpty { continue }
+        let before = Set(
+          rule.references(in: try base.documents[path]?.body.map().value(at: field)))
+        for target in targets {
+          // Unchanged, or older than the rule.
+          let wasMissing = base.documents[target] == nil
+          if before.contains(target), fields[target] == nil || wasMissing { continue }
+          wanted.append((rule, path, target))
+        }
+      }
+    }
+    // All at once: of a server, that is one round trip.
+    try load(wanted.map(\.target))
+    for (rule, path, target) in wanted {
+      let exists = fields[target].map { $0 != nil } ?? (base.documents[target] != nil)
+      if !exists { throw .dangling(target, in: path, rule) }
+    }
   }
 
   private mutating func check(_ index: MemoryIndex) throws(Status) {

@@ -17,7 +17,7 @@ struct MemoryState: Sendable {
 
   /// Of a part: what it may need of the rest.
   enum Wanted {
-    case document(ResourcePath)
+    case documents([ResourcePath])
     /// At least the results of a query.
     case results(EffectiveQuery)
   }
@@ -61,11 +61,13 @@ struct MemoryState: Sendable {
     if let others { add(try others(.results(query()))) }
   }
 
-  /// Makes sure that a document is in `documents`, if it exists.
-  mutating func load(_ path: ResourcePath) throws(Status) {
-    guard let others, !known.contains(path) else { return }
-    add(try others(.document(path)))
-    known.insert(path)
+  /// Makes sure that the documents that exist are in `documents`.
+  mutating func load(_ paths: [ResourcePath]) throws(Status) {
+    guard let others else { return }
+    let unknown = Set(paths.filter { !known.contains($0) })
+    if unknown.isEmpty { return }
+    add(try others(.documents(Array(unknown))))
+    known.formUnion(unknown)
   }
 
   /// The same state with other versions of some documents.
@@ -145,8 +147,10 @@ struct MemoryState: Sendable {
     }
 
     mutating func load(_ path: ResourcePath) throws(Status) {
-      if fields[path] == nil { try base.load(path) }
+      if fields[path] == nil { try base.load([path]) }
     }
+
+    mutating func load(_ paths: [ResourcePath]) throws(Status) { try base.load(paths) }
 
     mutating func apply(_ mutation: Mutation) throws(Status) -> MutationResult {
       let path = mutation.path

@@ -322,7 +322,7 @@ extension RemoteBackend: ListeningBackend {
       return answer(context, done, needs) { prefixes(of: $0.documents.map(\.path)) }
     }
     var request = RemoteRead()
-    request.namesBelow = path.remoteIDs
+    request.names = .subtree(below: path.remoteIDs)
     record(context, request, done) { answer throws(Status) in
       var paths: [ResourcePath] = []
       for name in answer.names { paths.append(try ResourcePath(remote: name)) }
@@ -614,7 +614,7 @@ extension RemoteBackend: LocalBackend {
               let state = try source.state(
                 { catalogue in
                   switch wanted {
-                  case .document(let path): return RemoteNeeds(paths: [path])
+                  case .documents(let paths): return RemoteNeeds(paths: paths)
                   case .results(let query):
                     var needs = RemoteNeeds()
                     needs.add(query, catalogue)

@@ -19,11 +19,11 @@ struct RemoteIndexEdit {
   /// Adds an index that has no entries yet. An invalid one is verified again.
   mutating func declare(_ definition: IndexDefinition) throws(Status) {
     let stored = definition.stored
-    if let known = catalogue.indexes.first(where: { $0.definition.hasSameReferences(as: stored) }) {
-      guard known.definition != stored else { return }
-      var changed = known
-      changed.definition = stored
-      return put(changed)
+    if var known = catalogue.indexes.first(where: { $0.definition.hasSameReferences(as: stored) }),
+      known.definition != stored
+    {
+      known.replaceRule(by: stored)
+      return put(known)
     }
     if var known = catalogue.index(definition) {
       guard case .invalid = known.state else { return }
@@ -76,8 +76,8 @@ struct RemoteIndexEdit {
   mutating func conclude(_ verification: RemoteIndexVerification) {
     guard catalogue.generation == verification.generation else { return }
     for var index in catalogue.indexes {
-      guard let duplicates = verification.duplicates[index.number] else { continue }
-      index.state = duplicates.values == 0 ? .ready : .invalid(duplicates)
+      guard let violations = verification.violations[index.number] else { continue }
+      index.state = violations.count == 0 ? .ready : .invalid(violations)
       put(index)
     }
   }
@@ -94,7 +94,7 @@ struct RemoteIndexEdit {
       }
     }
     guard let last = page.last, !isLast else {
-      index.state = index.definition.isUnique ? .verifying : .ready
+      index.state = index.definition.isVerified ? .verifying : .ready
       return
     }
     index.state = .building(
@@ -155,7 +155,7 @@ extension RemoteCatalogue {
           return definition.referenceRule.map { UTF8Order.areEqual($0.target, collectionID) }
             ?? false
         }
-        return definition.isUnique && UTF8Order.areEqual(definition.collectionID, collectionID)
+        return definition.isVerified && UTF8Order.areEqual(definition.collectionID, collectionID)
       }
     }
   }

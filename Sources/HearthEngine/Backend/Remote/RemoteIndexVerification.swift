@@ -1,12 +1,12 @@
-/// Finds the duplicates of a store's unique indexes in one state. Does not lock the store.
+/// Finds what violates the constraints of a store's indexes in one state. Does not lock the store.
 ///
-/// Law: commits add no duplicates from the declaration on, so that those of a later state are among those
+/// Law: commits add no violations from the declaration on, so that those of a later state are among those
 /// of this one.
 struct RemoteIndexVerification: Sendable {
   /// Of the catalogue in this state.
   let generation: UInt64
   /// Of each index that is being verified, by number.
-  private(set) var duplicates: [UInt32: IndexDuplicates] = [:]
+  private(set) var violations: [UInt32: IndexViolations] = [:]
 
   /// - Parameter read: Reads the state.
   init(_ read: (RemoteRead) throws(Status) -> RemoteAnswer) throws(Status) {
@@ -17,15 +17,39 @@ struct RemoteIndexVerification: Sendable {
       generation: answer.record.generation, answer.indexes)
     generation = catalogue.generation
     for index in catalogue.indexes where index.state == .verifying {
-      duplicates[index.number] = try Self.duplicates(in: index, read)
+      violations[index.number] =
+        index.definition.isUnique
+        ? try Self.duplicates(in: index, read) : try Self.missingTargets(of: index, read)
+    }
+  }
+
+  private static func missingTargets(
+    of index: StoredIndex, _ read: (RemoteRead) throws(Status) -> RemoteAnswer
+  ) throws(Status) -> IndexViolations {
+    var check = TargetCheck()
+    var position: [UInt8] = []
+    while true {
+      let (page, isLast) = try index.page(after: position, read)
+      do {
+        let references = try page.map { ($0.path, try index.definition.references(of: $0)) }
+        try check.add(references) { targets in
+          var request = RemoteRead()
+          request.names = .documents(targets.map { RemoteKey($0) })
+          return Set(try read(request).names.map { try ResourcePath(remote: $0) })
+        }
+      } catch {
+        throw Status(readingFailed: error)
+      }
+      guard let last = page.last, !isLast else { return check.found }
+      position = Array(last.path.text.utf8)
     }
   }
 
   private static func duplicates(
     in index: StoredIndex, _ read: (RemoteRead) throws(Status) -> RemoteAnswer
-  ) throws(Status) -> IndexDuplicates {
+  ) throws(Status) -> IndexViolations {
     var seen: [[UInt8]: (first: ResourcePath, isCounted: Bool)] = [:]
-    var found = IndexDuplicates()
+    var found = IndexViolations()
     var position: [UInt8] = []
     while true {
       let (page, isLast) = try index.page(after: position, read)
@@ -38,10 +62,7 @@ struct RemoteIndexVerification: Sendable {
           }
           if known.first == path || known.isCounted { continue }
           seen[key] = (known.first, true)
-          found.values += 1
-          if found.examples.count < IndexDuplicates.exampleLimit {
-            found.examples.append(.init(first: known.first, second: path))
-          }
+          found.add(known.first, path)
         }
       }
       guard let last = page.last, !isLast else { return found }

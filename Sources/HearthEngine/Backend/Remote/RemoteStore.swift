@@ -231,8 +231,8 @@ package struct RemoteRead: Sendable {
   package var undoesChangesAfter: UInt64?
   /// The scopes, or larger ones: an index has no entries of earlier versions.
   package var changedScopes: [RemoteScope] = []
-  /// Also the names of all documents below a path.
-  package var namesBelow: [UInt8]?
+  /// Also the names of all documents in a scope without limits, and without their bodies.
+  package var names: RemoteScope?
   /// Also the last change at or before a time, in microseconds.
   package var lastChangeAt: Int64?
   /// Also the last change that the log must lose to have at most so many bytes.

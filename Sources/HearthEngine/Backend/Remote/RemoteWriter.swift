@@ -751,7 +751,7 @@ private final class RemoteReader: @unchecked Sendable {
   func documents(_ wanted: MemoryState.Wanted) throws(Status) -> [StoredDocument] {
     var needs = RemoteNeeds()
     switch wanted {
-    case .document(let path): needs.add([path])
+    case .documents(let paths): needs.add(paths)
     case .results(let query): needs.add(query, catalogue)
     }
     var request = RemoteRead()
