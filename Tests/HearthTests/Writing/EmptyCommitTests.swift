@@ -29,8 +29,7 @@ import Testing
       let calls = Guarded(0)
       let observer = backend.addChangeObserver { calls.withLock { $0 += 1 } }
       // What was under way has arrived by then.
-      try await Task.sleep(for: .milliseconds(100))
-      let before = calls.withLock(\.self)
+      let before = try await settled { calls.withLock(\.self) }
       let token = try await backend.awaiting { backend.newestToken(.lent, $0) }
       var last = written.commitTime
       for mutations in [[delete], [delete], [try set(1)], [delete, try set(1)], [delete]] {
@@ -64,6 +63,16 @@ import Testing
     }
     memory.close()
     try await fixture.firestore.terminate()
+  }
+
+  /// The number when it is still the same after a while.
+  private func settled(_ count: () -> Int) async throws -> Int {
+    var last = -1
+    while last != count() {
+      last = count()
+      try await Task.sleep(for: .milliseconds(300))
+    }
+    return last
   }
 
   /// The writer that takes the file's lock next, in any process, gets a later time from the clock.
