@@ -37,6 +37,10 @@
       let token = try await db.changeToken()
       let other = try PostgresConnection.forWriting(url)
       _ = try other.run([PostgresStatement("BEGIN")])
+      // On a busy machine the rest takes longer than a transaction may wait.
+      _ = try other.run([
+        PostgresStatement("SET LOCAL idle_in_transaction_session_timeout = 0")
+      ])
       _ = try other.run([PostgresStatement("SELECT true FROM hearth_store FOR UPDATE")])
       proxy.cutNextCommit(.afterCommit)
       let creating = Task { try await db.document("c/new").create(["n": 1]) }
