@@ -90,7 +90,7 @@ def documents(number):
         return BEGIN + b"".join(call(stream, "GetDocument", request) for stream in range(1, 201, 2))
     request = messages.UpdateDocumentRequest(
         document={"name": name, "fields": {"small": {"integer_value": 1}}}, update_mask={"field_paths": ["small"]})
-    return BEGIN + b"".join(call(stream, "UpdateDocument", request) for stream in range(1, 41, 2))
+    return BEGIN + b"".join(call(stream, "UpdateDocument", request) for stream in range(1, 21, 2))
 
 
 def rest(number):
