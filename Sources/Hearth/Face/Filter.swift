@@ -411,6 +411,31 @@ extension Filter {
     Filter(.dotted(field)) { .init(field: $0, isBefore: true, nowPlus: offset.microseconds) }
   }
 
+  /// Matches documents whose `field` is a timestamp on one of some days, which are counted from the day of
+  /// the read: 0 is today, 1 tomorrow.
+  ///
+  ///     let today = visits.whereFilter(.whereField("at", isOnDays: 0...0, in: .current))
+  ///     let lastWeek = visits.whereFilter(.whereField("at", isOnDays: -7 ... -1, in: oslo))
+  ///
+  /// A listener's result changes at midnight, without a write. A day starts and ends as clocks in the zone show it: it
+  /// has 23 or 25 hours where they are put forward or back. Results are not ordered by the field. More than 4,000,000
+  /// days from today are `invalidArgument`.
+  ///
+  /// - Parameters:
+  ///   - field: The field, with dots into maps.
+  ///   - days: The first and the last day.
+  ///   - zone: Where it is that day. `TimeZone.current` is the zone of the process at the time of this call.
+  public class func whereField(
+    _ field: String, isOnDays days: ClosedRange<Int>, in zone: TimeZone
+  ) -> Filter {
+    // One more than the last of all days is none.
+    let end = days.upperBound.addingReportingOverflow(1).partialValue
+    return andFilter([
+      Filter(.dotted(field)) { .init(field: $0, isBefore: false, day: days.lowerBound, in: zone) },
+      Filter(.dotted(field)) { .init(field: $0, isBefore: true, day: end, in: zone) },
+    ])
+  }
+
   /// Matches exactly the documents that `filter` does not match, also those without its fields.
   ///
   ///     let other = Filter.notFilter(.whereField("author", isEqualTo: "Herbert"))

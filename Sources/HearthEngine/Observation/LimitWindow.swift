@@ -234,10 +234,10 @@ final class LimitWindow {
   {
     try document.body.withView { body throws(Status) in
       for comparison in comparisons {
-        guard let offset = comparison.microsecondsFromNow,
+        guard let relative = comparison.relativeTime,
           let value = try body.value(at: comparison.field)?.timestamp()
         else { continue }
-        let crossing = value.adding(saturating: offset == .min ? .max : -offset)
+        let crossing = relative.crossing(of: value)
         guard crossing > time.now else { continue }
         nextCrossing = nextCrossing.map { min($0, crossing) } ?? crossing
       }

@@ -7,7 +7,7 @@ struct FieldTest {
     case text(TextTest)
     case pattern(RegularExpression, until: ReadDeadline?)
     case region(GeoRegion)
-    case relative(ReadTime, microseconds: Int64, isBefore: Bool)
+    case relative(ReadTime, RelativeTime, isBefore: Bool)
     case inResults(JoinedValues), arrayContainsAnyInResults(JoinedValues)
     case isNull, isNaN, isNotNull, isNotNaN
     /// A value that these names lead to, also through arrays, passes the test.
@@ -48,11 +48,10 @@ struct FieldTest {
 
   /// A relative time, at the time of its owner.
   init(_ comparison: StructuredQuery.Comparison, at time: ReadTime) {
-    self.init(
-      comparison,
-      .relative(
-        time, microseconds: comparison.microsecondsFromNow ?? 0,
-        isBefore: comparison.operator == .beforeNow))
+    let kind = comparison.relativeTime.map {
+      Kind.relative(time, $0, isBefore: comparison.operator == .beforeNow)
+    }
+    self.init(comparison, kind ?? .never)
   }
 
   init(requiring field: FieldSegments) {
@@ -129,9 +128,9 @@ struct FieldTest {
     case .pattern(let pattern, let deadline):
       guard let text = try value.stringBytes() else { return false }
       return try pattern.isFound(in: text, until: deadline)
-    case .relative(let time, let offset, let isBefore):
+    case .relative(let time, let relative, let isBefore):
       guard let instant = try value.timestamp() else { return false }
-      return (instant <= time.now.adding(saturating: offset)) == isBefore
+      return (instant <= time.boundary(relative)) == isBefore
     case .region(let region):
       guard let point = try value.geoPoint() else { return false }
       return region.contains(latitude: point.latitude, longitude: point.longitude)

@@ -1,3 +1,5 @@
+import Foundation
+
 /// The operands of Hearth's own operators, as values.
 extension StructuredQuery.Comparison {
   /// The field is a point in the region.
@@ -20,6 +22,14 @@ extension StructuredQuery.Comparison {
   package init(field: FieldSegments, isBefore: Bool, nowPlus microseconds: Int64) {
     self.init(
       field: field, operator: isBefore ? .beforeNow : .afterNow, operand: .integer(microseconds))
+  }
+
+  /// The field is a timestamp on a day, which is counted from that of the read, or on a later one; or, if `isBefore`,
+  /// on an earlier one.
+  package init(field: FieldSegments, isBefore: Bool, day: Int, in zone: TimeZone) {
+    self.init(
+      field: field, operator: isBefore ? .beforeNow : .afterNow,
+      operand: .array([.integer(Int64(day)), .string(zone.identifier)]))
   }
 
   /// The comparison whose path also leads through arrays. One of a field of the document itself is the
@@ -65,21 +75,6 @@ extension StructuredQuery.Comparison {
       case .string(let pattern) = parts[0], case .string(let options) = parts[1]
     else { return nil }
     return try RegularExpression(pattern, options: options)
-  }
-
-  /// The offset of a relative time.
-  var microsecondsFromNow: Int64? {
-    guard `operator`.isRelative, case .integer(let offset) = operand else { return nil }
-    return offset
-  }
-
-  /// The comparison at a time: of a relative one, with a timestamp.
-  func resolved(at now: Instant) -> StructuredQuery.Comparison {
-    guard let offset = microsecondsFromNow else { return self }
-    var resolved = self
-    resolved.operator = `operator` == .afterNow ? .greaterThan : .lessThanOrEqual
-    resolved.operand = .timestamp(now.adding(saturating: offset))
-    return resolved
   }
 }
 

@@ -5,9 +5,19 @@
 final class ReadTime: @unchecked Sendable {
   // Unchecked: one thread at a time uses it, that of its owner.
 
-  var now: Instant
+  var now: Instant { didSet { boundaries = [:] } }
+  /// Those of days that were asked for at this time: a calendar is slow.
+  private var boundaries: [RelativeTime: Instant] = [:]
 
   init(_ now: Instant) { self.now = now }
+
+  func boundary(_ relative: RelativeTime) -> Instant {
+    if case .offset = relative { return relative.boundary(at: now) }
+    if let known = boundaries[relative] { return known }
+    let boundary = relative.boundary(at: now)
+    boundaries[relative] = boundary
+    return boundary
+  }
 }
 
 extension EffectiveQuery {

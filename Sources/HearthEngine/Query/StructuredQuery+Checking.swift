@@ -343,8 +343,10 @@ extension StructuredQuery.Comparison {
       }
       try reached.check()
     case .afterNow, .beforeNow:
-      guard microsecondsFromNow != nil else {
-        throw .invalidArgument("A relative time requires a whole number of microseconds.")
+      guard relativeTime != nil else {
+        throw .invalidArgument(
+          "A relative time requires a whole number of microseconds; or a day, at most "
+            + "\(RelativeTime.days.upperBound) from today, and a known time zone.")
       }
     default: return
     }

@@ -121,6 +121,35 @@ import Testing
     #expect(shown == ["later"] && Date() >= date)
   }
 
+  @Test func `days are counted from today, where the zone is`() async throws {
+    let kiribati = try #require(TimeZone(secondsFromGMT: 14 * 3600))
+    let now = Date()
+    var calendar = Calendar(identifier: .gregorian)
+    // Noon of each day, so that midnight during this test is all that could harm; and the days of both zones differ.
+    for (zone, name) in [(TimeZone.gmt, "gmt"), (kiribati, "kiribati")] {
+      calendar.timeZone = zone
+      let noon = calendar.startOfDay(for: now).addingTimeInterval(43_200)
+      for day in -2...2 {
+        let date = try #require(calendar.date(byAdding: .day, value: day, to: noon))
+        try await books.document("\(name)\(day)").setData([name: Timestamp(date: date)])
+      }
+      try await books.document("\(name) text").setData([name: "today"])
+      func days(_ days: ClosedRange<Int>) async throws -> [String] {
+        try await found(.whereField(name, isOnDays: days, in: zone))
+      }
+      try #require(calendar.startOfDay(for: Date()) == calendar.startOfDay(for: now))
+      #expect(try await days(0...0) == ["\(name)0"])
+      #expect(try await Set(days(-2 ... -1)) == ["\(name)-2", "\(name)-1"])
+      #expect(try await days(-4_000_000...3_999_999).count == 5)
+      let other = Filter.notFilter(.whereField(name, isOnDays: 0...1, in: zone))
+      #expect(
+        try await Set(found(other)).isSuperset(of: ["\(name)-1", "\(name)2", "\(name) text"]))
+      for refused in [0...4_000_000, -4_000_001...0, 0...Int.max] {
+        await expectRefused(.invalidArgument) { _ = try await days(refused) }
+      }
+    }
+  }
+
   @Test func `inequalities that are only conditions order nothing`() async throws {
     try await fill()
     let either = Filter.orFilter([

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Hearth
@@ -72,6 +73,39 @@ import Testing
       let event = try #require(try asker.take())
       #expect(event.isFullResync && event.list.documents.map(\.path.text) == ["tasks/t"])
     }
+  }
+
+  @Test(arguments: [ListeningFixture.Kind.store, .memory])
+  func `a day ends at midnight, without a write`(_ kind: ListeningFixture.Kind) throws {
+    let fixture = try ListeningFixture(kind)
+    let registry = fixture.registry()
+    defer { registry.close() }
+    let oslo = try #require(TimeZone(identifier: "Europe/Oslo"))
+    let today = StructuredQuery.Filter.all([
+      .comparison(.init(field: FieldSegments(["at"]), isBefore: false, day: 0, in: oslo)),
+      .comparison(.init(field: FieldSegments(["at"]), isBefore: true, day: 1, in: oslo)),
+    ])
+    var visits = StructuredQuery(.collection(ResourcePath(["visits"])))
+    visits.add(today)
+    // Midnight in Oslo, in winter: at 23:00 in UTC.
+    let midnight = try #require(Instant(seconds: 1_700_002_800, nanoseconds: 0))
+    fixture.clock.now = midnight.adding(saturating: -30 * Self.minute)
+    for (id, minutes) in [("last", -1441), ("first", -1440), ("late", -1), ("next", 0)] {
+      let at = midnight.adding(saturating: Int64(minutes) * Self.minute)
+      try fixture.commit(fixture.set("visits/\(id)", ("at", .timestamp(at))))
+    }
+    let asker = Asker(.query(EffectiveQuery(visits)), registry, eventLimit: 16)
+    registry.settle()
+    #expect(try asker.take()?.list.documents.map(\.path.text) == ["visits/first", "visits/late"])
+    fixture.clock.advance(by: 29 * Self.minute)
+    registry.settle()
+    #expect(try asker.take() == nil)
+    fixture.clock.advance(by: Self.minute)
+    registry.settle()
+    #expect(try asker.take()?.list.documents.map(\.path.text) == ["visits/next"])
+    fixture.clock.advance(by: 1440 * Self.minute)
+    registry.settle()
+    #expect(try asker.take()?.list.count == 0)
   }
 
   @Test(arguments: [ListeningFixture.Kind.store, .memory])

@@ -495,7 +495,7 @@ private struct JoinScenario {
     case .all(let members): return .all(members.map { resolved($0, state) })
     case .any(let members): return .any(members.map { resolved($0, state) })
     case .comparison(let comparison):
-      if let offset = comparison.microsecondsFromNow {
+      if case .offset(let offset)? = comparison.relativeTime {
         var plain = StructuredQuery.Comparison(
           field: comparison.field,
           operator: comparison.operator == .beforeNow ? .lessThanOrEqual : .greaterThan,
