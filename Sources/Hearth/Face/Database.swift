@@ -15,7 +15,7 @@ final class Database: Sendable {
 
   /// - Parameter name: The database's name in logs.
   init(_ backend: any Backend, named name: String, logger: Logger) {
-    self.backend = backend.complete
+    self.backend = backend
     local = backend as? any LocalBackend
     file = backend as? any FileBackend
     expiring = backend as? any ExpiringBackend

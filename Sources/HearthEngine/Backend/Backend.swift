@@ -14,8 +14,6 @@ import Dispatch
 /// **Read your writes.** A read shows every write that was completed, or passed to `submit`, before
 /// the read began: the verbs wait for it.
 package protocol Backend: AnyObject, Sendable {
-  var capabilities: BackendCapabilities { get }
-
   // MARK: Reading. The first two verbs record what they read for the transaction of their context;
   // the others have no transaction. The verbs for documents, results and aggregates use the read
   // time of their context: they throw `outOfRange` for one before the change log (see
@@ -191,24 +189,6 @@ package protocol Backend: AnyObject, Sendable {
   /// Runs `body`, which blocks this thread until a verb completes. Throws if it would never
   /// complete.
   func blocking<Answer>(_ body: () throws(Status) -> Answer) throws(Status) -> Answer
-}
-
-/// The optional abilities of a backend. `QueryFallback` replaces a missing one, on a superset of
-/// the results, and `explain` says so.
-package struct BackendCapabilities: OptionSet, Sendable, CustomStringConvertible {
-  package let rawValue: Int
-
-  package init(rawValue: Int) { self.rawValue = rawValue }
-
-  /// Finding the documents whose vectors are nearest to one.
-  static let nearestVectors = BackendCapabilities(rawValue: 1 << 0)
-
-  package static let all: BackendCapabilities = [.nearestVectors]
-
-  /// The text for `explain`.
-  package var description: String {
-    contains(.nearestVectors) ? "nearest neighbours" : "nothing else"
-  }
 }
 
 /// The caller's identity, transaction and read time, and how the caller waits.

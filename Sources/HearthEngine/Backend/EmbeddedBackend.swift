@@ -15,7 +15,7 @@ package final class EmbeddedBackend: Sendable {
   let sweeper: TTLSweeper?
   /// Distinguishes tokens of this database from those of another one, or from before a restore.
   let history: History
-  let transactions: TransactionTable
+  let transactions: TransactionTable<HeldCommit>
   private let clockWatch: ClockWatch
   private let logger: Logger
   /// The folder of a database that lives in memory, as far as users see. Removed with the database.
@@ -165,7 +165,6 @@ private func reading<Answer>(_ body: () throws -> Answer) throws(Status) -> Answ
 }
 
 extension EmbeddedBackend: ListeningBackend {
-  package var capabilities: BackendCapabilities { .all }
 
   package func checkUsable() throws(Status) {
     // A forked child has no writer's thread: nothing that it submits would ever complete.
@@ -183,7 +182,7 @@ extension EmbeddedBackend: ListeningBackend {
     _ done: @escaping Completion<[StoredDocument?]>
   ) {
     if let id = context.transaction {
-      return transactions.read(id, paths, context, in: self, done)
+      return documents(at: paths, in: id, context, done)
     }
     if let time = context.readTime {
       return answer(at: time, context, done) { snapshot, sequence in
@@ -206,7 +205,7 @@ extension EmbeddedBackend: ListeningBackend {
     let query = EffectiveQuery(query)
     if let id = context.transaction {
       do throws(Status) { try query.refuseSearch() } catch { return done(.failure(error)) }
-      return transactions.read(id, query, context, in: self, done)
+      return documents(matching: query, in: id, context, done)
     }
     if let time = context.readTime {
       return answer(at: time, context, done) { [self] snapshot, sequence in
@@ -372,7 +371,7 @@ extension EmbeddedBackend: ListeningBackend {
   package func commit(
     _ request: CommitRequest, _ context: RequestContext, _ done: @escaping Completion<CommitResult>
   ) {
-    if let id = request.transaction { return transactions.commit(id, request, in: self, done) }
+    if let id = request.transaction { return commit(request, in: id, done) }
     writer.commit(request, isBlocking: context.thread == .blocked, done)
   }
 
@@ -385,18 +384,6 @@ extension EmbeddedBackend: ListeningBackend {
   }
 
   package func drain(_ done: @escaping @Sendable () -> Void) { writer.whenDrained(done) }
-
-  // MARK: Transactions
-
-  package func beginTransaction(
-    _ start: TransactionStart, _ context: RequestContext,
-    _ done: @escaping Completion<TransactionID>
-  ) {
-    transactions.begin(start, context, in: self, done)
-  }
-
-  package func release(_ transaction: TransactionID) { transactions.release(transaction) }
-  package func rollback(_ transaction: TransactionID) { transactions.rollback(transaction) }
 
   // MARK: Changes
 

@@ -12,6 +12,9 @@ struct ReadSet: Sendable {
   static let isGone = Status.contention(
     "What was read has changed before the write could be done. Nothing was applied.")
 
+  /// Nothing was read.
+  var isEmpty: Bool { documents.isEmpty && results.isEmpty }
+
   /// Records the versions that were read. Throws `aborted` if one of them was read before and
   /// differs.
   mutating func note(_ found: some Sequence<(ResourcePath, StoredDocument?)>) throws(Status) {

@@ -15,7 +15,7 @@
       self.indexes = indexes
       self.isPlaceholder = isPlaceholder
       preparation = Guarded(indexes.prepare(backend))
-      self.backend = backend.complete
+      self.backend = backend
       transactions = TransactionSessions(self.backend)
     }
 

@@ -71,7 +71,7 @@ import Testing
     await #expect(throws: CancellationError.self) { try await running.value }
     #expect(runs.withLock(\.self) == 2)
     let transactions = try db.database().embedded.transactions
-    #expect(transactions.count == 0 && transactions.lines.count == 0)
+    #expect(transactions.count == 0 && transactions.queues.count == 0)
     try await db.terminate()
   }
 

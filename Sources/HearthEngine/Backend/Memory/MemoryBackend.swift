@@ -21,24 +21,20 @@ package final class MemoryBackend: Sendable {
   }
 
   private let shared: Guarded<Shared>
-  private let transactions = OpenTransactions<@Sendable () -> Void>()
+  private let transactions = TransactionTable<@Sendable () -> Void>()
   private let queue = DispatchQueue(label: "hearth.memory")
   private let mark = DispatchSpecificKey<ObjectIdentifier>()
   let acknowledgements = Acknowledgements()
   private let now: @Sendable () -> Instant
   private let queueLimitBytes: Int
   private let saved: @Sendable (MemoryState) -> Void
-  package let capabilities: BackendCapabilities
   let source: MemoryChangeSource
   package let listeners: BackendListeners
 
-  /// - Parameters:
-  ///   - capabilities: Queries that need others are refused, as by a backend over a network.
-  ///   - saved: Called with the state on close.
+  /// - Parameter saved: Called with the state on close.
   init(
     _ state: MemoryState = MemoryState(), history: Instant, queueLimitBytes: Int = 64 << 20,
     now: @escaping @Sendable () -> Instant, logger: Logger,
-    capabilities: BackendCapabilities = .all,
     saved: @escaping @Sendable (MemoryState) -> Void = { _ in }
   ) {
     shared = Guarded(Shared(state: state))
@@ -47,7 +43,6 @@ package final class MemoryBackend: Sendable {
       registry: ListenerRegistry(source, acknowledgements, logger: logger),
       history: History(id: history))
     self.now = now
-    self.capabilities = capabilities
     self.queueLimitBytes = queueLimitBytes
     self.saved = saved
     queue.setSpecific(key: mark, value: ObjectIdentifier(self))
@@ -68,7 +63,7 @@ package final class MemoryBackend: Sendable {
           do { return try work(state) } catch { throw Status(readingFailed: error) }
         })
     }
-    let isExclusive = context.transaction.map { transactions[$0]?.hold != nil } ?? false
+    let isExclusive = context.transaction.map { transactions.isExclusive($0) } ?? false
     let isDone = isExclusive || shared.withLock { $0.waiting == 0 }
     if context.thread != .busy, context.thread != .brief, isDone {
       answer()
@@ -192,7 +187,6 @@ extension MemoryBackend: ListeningBackend {
   ) {
     let query = EffectiveQuery(query).resolved(at: now(), inSemiJoins: true)
     answer(context, done) { [self] state in
-      try checkCapabilities(query)
       let state = try past(state, at: context.readTime)
       let answer = MemoryAnswer(query)
       if let id = context.transaction {
@@ -214,15 +208,9 @@ extension MemoryBackend: ListeningBackend {
     let query = EffectiveQuery(query, aggregating: aggregations)
       .resolved(at: now(), inSemiJoins: true)
     answer(context, done) { [self] state in
-      try checkCapabilities(query)
       let state = try past(state, at: context.readTime)
       return try MemoryAnswer(query).aggregate(aggregations, state.documents.values)
     }
-  }
-
-  private func checkCapabilities(_ query: EffectiveQuery) throws(Status) {
-    let missing = query.neededCapabilities.subtracting(capabilities)
-    guard missing.isEmpty else { throw Status(.unimplemented, "Not supported: \(missing).") }
   }
 
   package func groups(
@@ -248,7 +236,6 @@ extension MemoryBackend: ListeningBackend {
   ) {
     let query = request.query.resolved(at: now(), inSemiJoins: true)
     answer(context, done) { [self] state in
-      try checkCapabilities(query)
       var explanation = QueryExplanation(
         plan: "Every document is looked at, in memory.", indexes: [], isServed: false,
         missingIndexes: [])
@@ -370,13 +357,12 @@ extension MemoryBackend: ListeningBackend {
     _ start: TransactionStart, _ context: RequestContext,
     _ done: @escaping Completion<TransactionID>
   ) {
-    if let former = start.retrying { rollback(former) }
-    guard start.isExclusive else { return done(.success(transactions.add())) }
-    queue.async { [self] in
-      guard !shared.withLock(\.isClosed) else { return done(.failure(.terminated)) }
-      let hold = TransactionHold<@Sendable () -> Void>()
-      done(.success(transactions.add(holding: hold)))
-      hold.wait()?()
+    transactions.begin(start, context, done) { [self] hold, begun in
+      queue.async { [self] in
+        guard !shared.withLock(\.isClosed) else { return begun(.failure(.terminated)) }
+        begun(.success(()))
+        hold.wait()?()
+      }
     }
   }
 
@@ -389,7 +375,8 @@ extension MemoryBackend: ListeningBackend {
   ) throws(Status) {
     let transaction = try transactions.transaction(id)
     let reads = transaction.reads
-    perform(from: acknowledgements.origin(context), in: transaction.hold, done) { [self] state in
+    let ended = try transactions.ending(id, done)
+    perform(from: acknowledgements.origin(context), in: transaction.hold, ended) { [now] state in
       for (path, seen) in reads.documents where state.documents[path]?.updateTime != seen {
         throw Status.readsHaveChanged
       }
@@ -397,9 +384,7 @@ extension MemoryBackend: ListeningBackend {
         let found = try MemoryAnswer(seen.query).documents(state.documents.values)
         guard seen.holds(for: found) else { throw Status.readsHaveChanged }
       }
-      let result = try state.commit(mutations, at: state.time(now()))
-      transactions.remove(id)
-      return result
+      return try state.commit(mutations, at: state.time(now()))
     }
   }
 

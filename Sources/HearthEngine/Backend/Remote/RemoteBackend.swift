@@ -11,7 +11,7 @@ import Logging
 /// A read in the past takes the documents as they are, and undoes the changes since.
 package final class RemoteBackend: Sendable {
   private let isClosed = Guarded(false)
-  private let transactions: OpenTransactions<RemoteWriter.Job>
+  private let transactions: TransactionTable<RemoteWriter.Job>
   let store: any RemoteStore
   let writer: RemoteWriter
   let catalogues: RemoteCatalogues
@@ -32,7 +32,7 @@ package final class RemoteBackend: Sendable {
     let now: @Sendable () -> Instant = { clock.map { Instant($0()) } ?? Instant.now() }
     self.store = store
     self.now = now
-    transactions = OpenTransactions(patience: settings.transactionPatience)
+    transactions = TransactionTable(patience: settings.transactionPatience)
     catalogues = RemoteCatalogues(store)
     let record = try store.readBlocking(RemoteRead()).record
     horizon.note(record)
@@ -72,13 +72,13 @@ package final class RemoteBackend: Sendable {
             Result { () throws(Status) in
               let sequence = try sequence(at: time)
               let state = try source.state(needs, asOf: sequence)
-              do { return try work(state) } catch { throw Status(readingFailed: error) }
+              return try answered(state, work)
             })
         }
         return
       }
       catalogues.read(needs, isPrompt: context.thread != .busy) {
-        done($0.evaluated { try work($0) })
+        done($0.flatMap { state in Result { () throws(Status) in try answered(state, work) } })
       }
     }
   }
@@ -90,7 +90,7 @@ package final class RemoteBackend: Sendable {
     _ body: @escaping @Sendable () -> Void
   ) {
     if isClosed.withLock(\.self) { return done(.failure(.terminated)) }
-    let isExclusive = context.transaction.map { transactions[$0]?.hold != nil } ?? false
+    let isExclusive = context.transaction.map { transactions.isExclusive($0) } ?? false
     if isExclusive { body() } else { writer.whenUnawaitedAreDone(body) }
   }
 
@@ -151,7 +151,6 @@ package final class RemoteBackend: Sendable {
 }
 
 extension RemoteBackend: ListeningBackend {
-  package var capabilities: BackendCapabilities { .all }
 
   package func checkUsable() throws(Status) {
     // A forked child would share the connections, and has none of the threads.
@@ -175,11 +174,10 @@ extension RemoteBackend: ListeningBackend {
       }
     }
     // A transaction that has read something does not wait: others may wait for it.
-    guard paths.count == 1, let transaction = context.transaction.flatMap({ transactions[$0] }),
-      transaction.hold == nil, transaction.reads.documents.isEmpty,
-      transaction.reads.results.isEmpty
+    guard paths.count == 1, let id = context.transaction,
+      let (turn, isExclusive, hasRead) = try? transactions.waiting(of: id), !isExclusive, !hasRead
     else { return read() }
-    transactions.queues.whenNext(at: paths[0], transaction.turn, read)
+    transactions.queues.whenNext(at: paths[0], turn, read)
   }
 
   package func documents(
@@ -389,16 +387,9 @@ extension RemoteBackend: ListeningBackend {
       let transaction = try transactions.transaction(id)
       job.origin = acknowledgements.origin(context)
       job.reads = transaction.reads
-      job.done = { [transactions] outcome in
-        switch outcome {
-        case .success: transactions.remove(id)
-        // Its reads are kept for another attempt, which may come late or never.
-        case .failure: transactions.queues.end(transaction.turn)
-        }
-        done(outcome)
-      }
+      job.done = try transactions.ending(id, done)
       guard let hold = transaction.hold else { return try writer.add(job) }
-      guard hold.end(job) else { throw .transactionHeldTooLong }
+      if !hold.end(job) { job.done(.failure(.transactionHeldTooLong)) }
     } catch {
       done(.failure(error))
     }
@@ -413,31 +404,10 @@ extension RemoteBackend: ListeningBackend {
     _ done: @escaping Completion<TransactionID>
   ) {
     if isClosed.withLock(\.self) { return done(.failure(.terminated)) }
-    let begin = { @Sendable [self] (turn: DocumentQueues.Turn) in
-      guard start.isExclusive else { return done(.success(transactions.add(turn))) }
-      beginExclusively(turn, done)
-    }
-    guard let former = start.retrying.flatMap({ transactions.remove($0) }) else {
-      return begin(DocumentQueues.Turn())
-    }
-    former.hold?.end(nil)
-    // Among the transactions of this process; those of others may still be in between.
-    transactions.queues.whenTurn(
-      at: Array(former.reads.documents.keys), cancelledBy: start.cancellation, begin)
-  }
-
-  private func beginExclusively(
-    _ turn: DocumentQueues.Turn, _ done: @escaping Completion<TransactionID>
-  ) {
-    let hold = TransactionHold<RemoteWriter.Job>()
-    do throws(Status) {
-      try writer.add(hold) { [transactions] outcome in
-        if case .failure = outcome { transactions.queues.end(turn) }
-        done(outcome.map { transactions.add(turn, holding: hold) })
-      }
-    } catch {
-      transactions.queues.end(turn)
-      done(.failure(error))
+    // Another attempt has its turn among the transactions of this process; those of others may still be
+    // in between.
+    transactions.begin(start, context, done) { [writer] hold, begun in
+      do throws(Status) { try writer.add(hold, begun) } catch { begun(.failure(error)) }
     }
   }
 
@@ -658,6 +628,12 @@ extension RemoteBackend: TimeRepairingBackend {
     let writer = writer
     return try await onBlockingThread { try writer.repairTimes() }
   }
+}
+
+private func answered<Answer>(
+  _ state: RemoteState, _ work: (RemoteState) throws -> Answer
+) throws(Status) -> Answer {
+  do { return try work(state) } catch { throw Status(readingFailed: error) }
 }
 
 extension RemoteStore {

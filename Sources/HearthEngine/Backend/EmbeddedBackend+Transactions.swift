@@ -1,0 +1,126 @@
+/// Transactions of an embedded database.
+extension EmbeddedBackend {
+  /// The commit of an exclusive transaction, on the writer's thread.
+  struct HeldCommit: Sendable {
+    var mutations: [Mutation]
+    var done: Completion<CommitResult>
+  }
+
+  package func beginTransaction(
+    _ start: TransactionStart, _ context: RequestContext,
+    _ done: @escaping Completion<TransactionID>
+  ) {
+    transactions.begin(start, context, done) { [self] hold, begun in
+      let begun = Guarded<Completion<Void>?>(begun)
+      writer.submitAlone(from: start.callSite) { request in
+        begun.withLock { $0.take() }?(.success(()))
+        guard let work = hold.wait() else { throw Status.transactionHeldTooLong }
+        for mutation in work.mutations { try request.write(mutation) }
+      } complete: { outcome in
+        // The writer may have refused it before it came to it.
+        begun.withLock { $0.take() }?(outcome.map { _ in })
+        hold.work?.done(outcome)
+      }
+    }
+  }
+
+  package func release(_ transaction: TransactionID) { transactions.release(transaction) }
+  package func rollback(_ transaction: TransactionID) { transactions.rollback(transaction) }
+
+  func documents(
+    at paths: [ResourcePath], in id: TransactionID, _ context: RequestContext,
+    _ done: @escaping Completion<[StoredDocument?]>
+  ) {
+    do throws(Status) {
+      let (turn, isExclusive, hasRead) = try transactions.waiting(of: id)
+      // A transaction that has read something does not wait: others may wait for it.
+      let scope = isExclusive ? ReadScope.nothing : .all(of: paths)
+      let read = { @Sendable [self] (context: RequestContext) in
+        answer(scope, context, paths.count == 1 ? .short : .limited, done) { [self] snapshot in
+          let found = try paths.map { try snapshot.document(at: $0) }
+          try transactions.note(id, zip(paths, found))
+          return found
+        }
+      }
+      guard paths.count == 1, !isExclusive, !hasRead else { return read(context) }
+      if context.thread == .blocked {
+        transactions.queues.waitBlocking(for: paths[0], turn)
+        read(context)
+      } else {
+        transactions.queues.whenNext(at: paths[0], turn) { read(context) }
+      }
+    } catch {
+      done(.failure(error))
+    }
+  }
+
+  func documents(
+    matching query: EffectiveQuery, in id: TransactionID, _ context: RequestContext,
+    _ done: @escaping Completion<[StoredDocument]>
+  ) {
+    do throws(Status) {
+      let isExclusive = try transactions.waiting(of: id).isExclusive
+      // Records whole documents: fields that the projection leaves out may change as well.
+      var whole = query
+      whole.projection = []
+      let projection = Projection(query.projection)
+      answer(isExclusive ? .nothing : query.readScope, context, .limited, done) {
+        [self, whole] snapshot in
+        let found = try tracing { try snapshot.documents(matching: whole, trace: $0) }
+        try transactions.note(
+          id, found.lazy.map { ($0.path, $0) },
+          resultOf: ObservedQuery(whole, found, at: snapshot.state().lastSequence))
+        guard let projection else { return found }
+        return try found.map { try projection.applied(to: $0) }
+      }
+    } catch {
+      done(.failure(error))
+    }
+  }
+
+  /// Commits if what the transaction has read is still so. It has then ended.
+  func commit(
+    _ request: CommitRequest, in id: TransactionID, _ done: @escaping Completion<CommitResult>
+  ) {
+    do throws(Status) {
+      let transaction = try transactions.transaction(id)
+      let ended = try transactions.ending(id, done)
+      if let hold = transaction.hold {
+        guard hold.end(HeldCommit(mutations: request.mutations, done: ended)) else {
+          return ended(.failure(.transactionHeldTooLong))
+        }
+        return
+      }
+      let reads = transaction.reads
+      if request.mutations.isEmpty, reads.isEmpty {
+        // Nothing to write and nothing to validate: waits for no write.
+        return answer(.nothing, .lent, .short, ended) {
+          let state = try $0.state()
+          return CommitResult(
+            commitTime: state.lastCommitTime, sequence: state.lastSequence, results: [])
+        }
+      }
+      var request = request
+      if !request.areChecked { for mutation in request.mutations { try mutation.check() } }
+      request.areChecked = true
+      let verifications = reads.documents.map { path, version in
+        Mutation(
+          path: path, operation: .verify,
+          precondition: version.map { .updateTime($0) } ?? .exists(false))
+      }
+      request.mutations = verifications + request.mutations
+      var results = ReadSet()
+      results.results = reads.results
+      writer.commit(request, on: results.isEmpty ? nil : results) { result in
+        ended(
+          result.map { result in
+            var result = result
+            result.results = Array(result.results.dropFirst(verifications.count))
+            return result
+          })
+      }
+    } catch {
+      done(.failure(error))
+    }
+  }
+}
