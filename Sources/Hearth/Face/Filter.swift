@@ -414,8 +414,8 @@ extension Filter {
   /// Matches documents whose `field` is a timestamp on one of some days, which are counted from the day of
   /// the read: 0 is today, 1 tomorrow.
   ///
-  ///     let today = visits.whereFilter(.whereField("at", isOnDays: 0...0, in: .current))
-  ///     let lastWeek = visits.whereFilter(.whereField("at", isOnDays: -7 ... -1, in: oslo))
+  ///     let today = tasks.whereFilter(.whereField("due", isOnDays: 0...0, in: .current))
+  ///     let lastWeek = tasks.whereFilter(.whereField("due", isOnDays: -7 ... -1, in: .gmt))
   ///
   /// A listener's result changes at midnight, without a write. A day starts and ends as clocks in the zone show it: it
   /// has 23 or 25 hours where they are put forward or back. Results are not ordered by the field. More than 4,000,000

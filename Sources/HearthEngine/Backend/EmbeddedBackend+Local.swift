@@ -322,9 +322,14 @@ private struct PastReader: LocalReader {
 }
 
 /// A request that is planned while a user's closure makes it.
-private struct RequestWriter: LocalWriter {
+struct RequestWriter: LocalWriter {
   let request: WriteContext
-  let backend: EmbeddedBackend
+  /// Nil if nothing traces queries.
+  let backend: EmbeddedBackend?
+
+  private func tracing<Answer>(_ body: (QueryTrace) throws -> Answer) throws -> Answer {
+    try backend?.tracing(body) ?? body(QueryTrace())
+  }
 
   func document(at path: ResourcePath) throws -> StoredDocument? {
     try request.document(at: path)
@@ -338,7 +343,7 @@ private struct RequestWriter: LocalWriter {
 
   func documents(matching query: StructuredQuery) throws -> [StoredDocument] {
     let query = EffectiveQuery(query)
-    return try backend.tracing { try request.documents(matching: query, trace: $0) }
+    return try tracing { try request.documents(matching: query, trace: $0) }
   }
 
   func decoded<Answer>(
@@ -347,7 +352,7 @@ private struct RequestWriter: LocalWriter {
   ) throws -> [Answer] {
     let query = EffectiveQuery(query)
     var results: [Answer] = []
-    try backend.tracing {
+    try tracing {
       try request.forEachBody(matching: query, trace: $0) { results.append(try decode($0, $1)) }
     }
     return results
@@ -357,7 +362,7 @@ private struct RequestWriter: LocalWriter {
     _ aggregations: [Aggregation], over query: StructuredQuery
   ) throws -> [Value] {
     let query = EffectiveQuery(query, aggregating: aggregations)
-    return try backend.tracing { try request.aggregate(aggregations, over: query, trace: $0) }
+    return try tracing { try request.aggregate(aggregations, over: query, trace: $0) }
   }
 
   func write(_ mutation: Mutation) throws { try request.write(mutation) }

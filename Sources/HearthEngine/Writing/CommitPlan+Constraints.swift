@@ -1,5 +1,3 @@
-internal import LMDB
-
 /// Unique indexes and reference rules.
 ///
 ///     a write that deletes ─▶ documents that refer to it ─▶ staged, too ─▶ …      at once
@@ -18,6 +16,7 @@ extension CommitPlan {
   mutating func enforceConstraints(on request: inout Request) throws {
     for staging in request.staged.indices { try note(staging, in: &request) }
     if request.isCopy { return }
+    try store.prepare { questions(after: request) }
     try checkRestrictions(in: request)
     for index in catalogue.requiring { try checkTargets(of: index.definition, in: request) }
     for index in catalogue.unique { try check(index, in: request) }
@@ -48,6 +47,54 @@ extension CommitPlan {
     }
   }
 
+  // MARK: Questions
+
+  /// Reads ahead for writes. A request may need more than they show.
+  func prepare(for mutations: [Mutation]) throws {
+    if catalogue.constrained.isEmpty { return }
+    try store.prepare {
+      mutations.flatMap { mutation -> [PlanQuestion] in
+        switch mutation.operation {
+        case .delete: questions(afterDeleting: mutation.path)
+        case .set(let body): questions(afterSetting: mutation.path, to: body)
+        case .patch, .verify: []
+        }
+      }
+    }
+  }
+
+  private func questions(after request: Request) -> [PlanQuestion] {
+    request.staged.flatMap { staged in
+      let path = documents[staged.document].name.path
+      if !staged.exists { return staged.wasDeleted ? questions(afterDeleting: path) : [] }
+      return staged.isChange ? questions(afterSetting: path, to: staged.body) : []
+    }
+  }
+
+  private func questions(afterDeleting path: ResourcePath) -> [PlanQuestion] {
+    rules(for: path, .cascade, .nullify, .restrict).filter(\.isComplete)
+      .map { .paths(key: $0.key(of: path), $0, of: nil) }
+  }
+
+  /// Nothing of a body that cannot be read: its own request is refused.
+  private func questions(
+    afterSetting path: ResourcePath, to body: DocumentBody
+  ) -> [PlanQuestion] {
+    let collectionID = path.parent.id
+    var questions: [PlanQuestion] = []
+    for index in catalogue.unique
+    where UTF8Order.areEqual(index.definition.collectionID, collectionID) {
+      let keys = (try? values(of: body, at: path, in: index)) ?? []
+      questions += keys.map { .paths(key: $0, index, of: index.isGroup ? nil : path.parent) }
+    }
+    for index in catalogue.requiring
+    where UTF8Order.areEqual(index.definition.collectionID, collectionID) {
+      let targets = (try? references(of: index.definition, in: body)) ?? []
+      questions += targets.map { .document(store.name($0)) }
+    }
+    return questions
+  }
+
   // MARK: Documents with a value
 
   /// Calls `body` with the path of every document that has the key after the request, until it
@@ -62,11 +109,8 @@ extension CommitPlan {
     where documents[document].isChanged && request.constrained.keys[document] == nil {
       if try !body(documents[document].name.path) { return }
     }
-    let scan = try EntryScan(EntryRange(index, in: collection, values: key), in: store)
-    while let entry = try scan.next() {
-      let path = try scan.path(of: entry)
-      if isChanged(path, in: request) { continue }
-      if try !body(path) { return }
+    try store.forEachPath(with: key, in: index, of: collection) { path in
+      try isChanged(path, in: request) || body(path)
     }
   }
 
@@ -110,7 +154,18 @@ extension CommitPlan {
     while let unnoted = request.unnoted.popLast() { try noteReferences(of: unnoted, in: &request) }
     var deleted = [document]
     do {
-      while let document = deleted.popLast() {
+      // For so many of them the state is prepared.
+      var preparedCount = 0
+      while !deleted.isEmpty {
+        if preparedCount < deleted.count {
+          try store.prepare {
+            deleted[preparedCount...].flatMap {
+              questions(afterDeleting: documents[$0].name.path)
+            }
+          }
+        }
+        let document = deleted.removeLast()
+        preparedCount = deleted.count
         try followDeletion(of: documents[document].name.path, in: &request, &deleted)
       }
     } catch let error as Status {
@@ -189,7 +244,7 @@ extension CommitPlan {
         if before.contains(target), staged == nil || known?.version == nil { continue }
         let exists =
           try staged?.exists ?? known.map { $0.version != nil }
-          ?? (store.storedEntry(of: name) != nil)
+          ?? (store.updateTime(of: name) != nil)
         if !exists { throw Status.dangling(target, in: path, rule) }
       }
     }
@@ -261,7 +316,8 @@ extension CommitPlan {
     referringTo path: ResourcePath, by index: StoredIndex
   ) throws -> [ResourcePath] {
     let query = index.definition.query(referringTo: path)
-    return try store.documents(matching: EffectiveQuery(query)).map(\.path)
+    return try store.documents(matching: EffectiveQuery(query), replacing: [], QueryTrace())
+      .map(\.path)
   }
 }
 

@@ -12,13 +12,17 @@ extension CommitPlan {
 
   /// Puts and deletes everything. `state` is then the file's state.
   mutating func apply(
-    to transaction: inout WriteTransaction, trimming trim: ChangeLogTrim
+    to transaction: inout WriteTransaction, of file: FileState, trimming trim: ChangeLogTrim
   ) throws {
+    let store = file.snapshot
     // All reads of the file come before the first put.
-    let records = log.finish()
+    let records = file.log.records.finish()
     let (trimmed, firstLogged) = try trim.plan(store, adding: records.count)
     state.firstLoggedSequence = firstLogged ?? state.firstLoggedSequence
-    var steps = try trimmed + catalogueSteps() + tombstoneSteps() + expirationSteps()
+    var steps = trimmed
+    steps += try catalogueSteps(store)
+    steps += try tombstoneSteps(store)
+    steps += try expirationSteps(store)
     let index = try ChangeLogIndex.plan(store, from: base, to: state, adding: records)
     if let index {
       steps += index.steps.map {
@@ -50,7 +54,7 @@ extension CommitPlan {
     for (index, nameTable) in zip(changed, nameTables) {
       let key = documents[index].key
       let record = try documents[index].version.map {
-        try encode($0, of: documents[index]) {
+        try documents[index].record(of: $0) {
           try BodyParts($0, nameTable: nameTable, scratch: scratch)
         }
       }
@@ -88,7 +92,7 @@ extension CommitPlan {
     }
   }
 
-  private func catalogueSteps() throws -> [Step] {
+  private func catalogueSteps(_ store: StoreSnapshot) throws -> [Step] {
     let catalogue = store.tables.collectionsByName
     var steps: [Step] = []
     var planned: Set<[UInt8]> = []
@@ -117,7 +121,7 @@ extension CommitPlan {
     return steps
   }
 
-  private func expirationSteps() throws -> [Step] {
+  private func expirationSteps(_ store: StoreSnapshot) throws -> [Step] {
     var expirations = ExpirationChanges(store, try TTLPolicies.read(store.lmdb, store.tables))
     guard !expirations.isIdle else { return [] }
     for document in documents where document.isChanged {
@@ -139,7 +143,7 @@ extension CommitPlan {
     }
   }
 
-  private func tombstoneSteps() throws -> [Step] {
+  private func tombstoneSteps(_ store: StoreSnapshot) throws -> [Step] {
     let table = store.tables.tombstonesByName
     var steps: [Step] = []
     var planned: Set<[UInt8]> = []

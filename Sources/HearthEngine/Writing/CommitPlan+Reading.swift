@@ -20,7 +20,7 @@ extension CommitPlan {
 
   /// As `document`, but only the body.
   mutating func body(of name: DocumentName, in request: inout Request) throws -> Body {
-    guard indexes[name] != nil else { return .stored(try store.body(of: name)) }
+    guard indexes[name] != nil else { return try store.body(of: name) }
     return try document(name, in: &request).map { .planned($0.body) } ?? .stored(nil)
   }
 
@@ -30,20 +30,20 @@ extension CommitPlan {
     return try store.updateTime(of: name)
   }
 
-  /// The changes of the group and of the request to the query's results.
-  mutating func overlay(
-    for query: EffectiveQuery, requiring fields: [FieldSegments] = [],
-    in request: inout Request
-  ) throws -> DocumentOverlay {
-    var overlay = DocumentOverlay(for: query, requiring: fields)
-    for document in documents where query.scope.contains(document.name.path) {
+  /// The documents of a scope that the group or the request has changed.
+  private mutating func versions(
+    in scope: StructuredQuery.Scope, _ request: inout Request
+  ) throws -> [PlannedVersion] {
+    var versions: [PlannedVersion] = []
+    for document in documents where scope.contains(document.name.path) {
       if let staging = document.staging {
-        try overlay.add(document.name.path, version(of: &request.staged[staging], at: request.time))
+        versions.append(
+          (document.name.path, try version(of: &request.staged[staging], at: request.time)))
       } else if document.isChanged {
-        try overlay.add(document.name.path, document.version)
+        versions.append((document.name.path, document.version))
       }
     }
-    return overlay
+    return versions
   }
 
   /// The query's results with the changes of the group and of the request.
@@ -51,16 +51,27 @@ extension CommitPlan {
     matching query: EffectiveQuery, in request: inout Request, trace: QueryTrace = QueryTrace()
   ) throws -> [StoredDocument] {
     let query = try resolved(query, in: &request)
-    let overlay = try overlay(for: query, in: &request)
-    return try store.documents(matching: query, with: overlay, trace: trace)
+    let versions = try versions(in: query.scope, &request)
+    return try store.documents(matching: query, replacing: versions, trace)
   }
 
-  /// The query with the values of its semi-joins.
-  mutating func resolved(
+  mutating func aggregate(
+    _ aggregations: [Aggregation], over query: EffectiveQuery, in request: inout Request,
+    trace: QueryTrace
+  ) throws -> [Value] {
+    let query = try resolved(query, in: &request)
+    let versions = try versions(in: query.scope, &request)
+    return try store.aggregate(aggregations, over: query, replacing: versions, trace)
+  }
+
+  /// The query with the values of its semi-joins, at the time of the plan.
+  private mutating func resolved(
     _ query: EffectiveQuery, in request: inout Request
   ) throws -> EffectiveQuery {
     guard !query.isResolved else { return query }
-    return try store.resolved(query) { try documents(matching: $0, in: &request) }
+    return try query.resolved(at: now).resolved { join in
+      try join.values(of: documents(matching: join.effectiveQuery, in: &request))
+    }
   }
 
   /// Whether the request has touched a document within `scope`.

@@ -1,20 +1,19 @@
-internal import LMDB
-
-/// A group of requests planned against one write transaction, before anything is put.
+/// A group of requests planned on one state of a store, before anything is put.
 ///
 ///     request ─▶ staged documents ─▶ all allowed? ─▶ versions, log, counts
 ///                                      └─ no: the request and its staged documents are dropped
 ///
 /// Each request is planned on top of those before it and joins the group only if all of it can be
-/// done: a refused request leaves no trace. All puts and deletes of the group are known before the
-/// first put, because LMDB moves pages then.
+/// done: a refused request leaves no trace. The state is that of a file, or of a server as far as it was
+/// read. All puts and deletes of the group are known before the first put, because LMDB moves pages
+/// then.
 struct CommitPlan {
   /// A document that the group has read.
   struct Document {
     let name: DocumentName
     /// The key it is stored under, or will be.
     var key: [UInt8]
-    /// The record in the file. Borrowed: nothing is put while requests are planned.
+    /// The record in a file. Borrowed: nothing is put while requests are planned.
     let stored: UnsafeRawBufferPointer?
     /// The sequence of its deletion, in the file and after the group; 0 if there is none.
     let storedTombstone: UInt64
@@ -49,12 +48,11 @@ struct CommitPlan {
     var fields: FieldEdits { edits ?? FieldEdits(of: exists ? body : .empty) }
   }
 
-  let store: StoreSnapshot
-  private let now: Instant
+  let store: any DocumentState
+  let now: Instant
   private let latestTime: Instant
   var state: StoreState
   let base: StoreState
-  private let hasTombstones: Bool
   let catalogue: IndexCatalogue
   private(set) var documents: [Document] = []
   /// Positions in `documents`.
@@ -63,24 +61,36 @@ struct CommitPlan {
   private(set) var counts = CollectionCounts()
   /// The values of changed documents in indexes with constraints.
   private(set) var constrained = ConstrainedValues()
-  var log = ChangeRecord.Builder()
 
-  /// - Parameter earlier: The time of a commit that changed nothing, so that the file does not have
-  ///   it.
-  init(_ store: StoreSnapshot, now: Instant, after earlier: Instant? = nil, documentCount: Int)
-    throws
-  {
+  /// - Parameters:
+  ///   - state: Of the store. The next sequence and the next time are later.
+  ///   - latestTime: Changes with a later time are refused.
+  init(
+    _ store: any DocumentState, _ state: StoreState, now: Instant, notAfter latestTime: Instant,
+    documentCount: Int
+  ) {
     self.store = store
     self.now = now
-    latestTime = store.store.configuration.commitTime.latest(at: now)
-    state = try store.state()
-    try StoreState.check(state.lastSequence)
-    if let earlier { state.lastCommitTime = max(state.lastCommitTime, earlier) }
+    self.latestTime = latestTime
+    self.state = state
     base = state
-    catalogue = try store.indexes()
+    catalogue = store.catalogue
     documents.reserveCapacity(documentCount)
     indexes.reserveCapacity(documentCount)
-    hasTombstones = try store.lmdb.statistics(store.tables.tombstones).entries > 0
+  }
+
+  /// On a file.
+  ///
+  /// - Parameter earlier: The time of a commit that changed nothing, so that the file does not have
+  ///   it.
+  init(_ file: FileState, now: Instant, after earlier: Instant? = nil, documentCount: Int) throws {
+    var state = try file.snapshot.state()
+    try StoreState.check(state.lastSequence)
+    if let earlier { state.lastCommitTime = max(state.lastCommitTime, earlier) }
+    self.init(
+      file, state, now: now,
+      notAfter: file.snapshot.store.configuration.commitTime.latest(at: now),
+      documentCount: documentCount)
   }
 
   /// No request has changed a document.
@@ -209,25 +219,7 @@ struct CommitPlan {
   /// The document's index in `documents`. Reads the document on first use.
   private mutating func load(_ name: DocumentName) throws -> Int {
     if let index = indexes[name] { return index }
-    var document: Document
-    if let (key, record) = try store.storedEntry(of: name) {
-      let version = try key.withUnsafeBytes {
-        try store.copyToReplace(record, key: $0, path: name.path)
-      }
-      document = Document(
-        name: name, key: key, stored: record, storedTombstone: 0, tombstone: 0, version: version)
-    } else {
-      let tombstone = hasTombstones ? try store.tombstone(of: name) : 0
-      document = Document(
-        name: name, key: name.key.bytes, stored: nil, storedTombstone: tombstone,
-        tombstone: tombstone)
-      if name.key.isTruncated {
-        document.key = try store.tables.documentsByName.freeKey(name.truncated, in: store.lmdb) {
-          plannedKeys.contains($0)
-        }
-        plannedKeys.insert(document.key)
-      }
-    }
+    let document = try store.load(name, &plannedKeys)
     documents.append(document)
     indexes[name] = documents.count - 1
     return documents.count - 1
@@ -324,25 +316,20 @@ struct CommitPlan {
     let sequence = state.lastSequence
     let previous = old?.sequence ?? documents[index].tombstone
     let kind: Change.Kind = old == nil ? .created : (staging.exists ? .updated : .deleted)
-    var change = Change(
-      sequence: sequence, kind: kind, path: path, commitTime: time, startsCommit: startsCommit,
-      previousSequence: previous >= state.firstLoggedSequence ? previous : 0, before: nil)
-    if let old, documents[index].isChanged {
-      encode(old, of: documents[index], { BodyParts($0) }).withUnsafeBytes { record in
-        change.before = record
-        log.append(change)
-      }
-    } else {
-      change.before = old == nil ? nil : documents[index].stored
-      log.append(change)
-    }
-    documents[index].version =
+    let after =
       staging.exists
       ? StoredDocument(
         path: path, sequence: sequence,
         createTime: staging.copied?.createTime
           ?? (staging.isRenewed ? time : old?.createTime ?? time),
         updateTime: staging.copied?.updateTime ?? time, body: staging.body) : nil
+    store.record(
+      PlannedChange(
+        sequence: sequence, kind: kind, path: path, commitTime: time, startsCommit: startsCommit,
+        previousSequence: previous >= state.firstLoggedSequence ? previous : 0, before: old,
+        after: after),
+      of: documents[index])
+    documents[index].version = after
     documents[index].isChanged = true
     byteCount += 256 + staging.body.bytes.count
     documents[index].tombstone = kind == .deleted ? sequence : 0
@@ -352,17 +339,19 @@ struct CommitPlan {
     case .deleted: counts.add(-1, to: path)
     }
   }
+}
 
-  func encode(
-    _ version: StoredDocument, of document: Document,
-    _ parts: (UnsafeRawBufferPointer) throws -> BodyParts
+extension CommitPlan.Document {
+  /// A version as it is stored.
+  func record(
+    of version: StoredDocument, _ parts: (UnsafeRawBufferPointer) throws -> BodyParts
   ) rethrows -> [UInt8] {
     try version.body.withBytes { body in
-      try document.key.withUnsafeBytes { key in
+      try key.withUnsafeBytes { key in
         DocumentRecord.encode(
           sequence: version.sequence, updateTime: version.updateTime,
           createTime: version.createTime,
-          path: document.name.key.isTruncated ? version.path.text : nil,
+          path: name.key.isTruncated ? version.path.text : nil,
           body: try parts(body), key: key)
       }
     }

@@ -9,9 +9,6 @@ struct ReadSet: Sendable {
   /// If set, nothing at all may have been written since.
   var state: StoreState?
 
-  static let isGone = Status.contention(
-    "What was read has changed before the write could be done. Nothing was applied.")
-
   /// Nothing was read.
   var isEmpty: Bool { documents.isEmpty && results.isEmpty }
 

@@ -27,6 +27,28 @@ final class WriteContext {
     if isAlone { readSet.state = plan.pointee.state }
   }
 
+  /// Runs a user's closure, and adds its request to the group. If that fails, the group is unchanged.
+  ///
+  /// - Parameter done: Takes from the request whatever its caller keeps.
+  static func run<Answer>(
+    in plan: inout CommitPlan, isAlone: Bool = false, _ body: (WriteContext) throws -> Void,
+    whenDone done: (WriteContext, Result<CommitResult, Status>) -> Answer
+  ) -> Answer {
+    withUnsafeMutablePointer(to: &plan) { plan in
+      let request = WriteContext(in: plan, isAlone: isAlone)
+      defer { request.drop() }
+      do {
+        try body(request)
+        return done(request, .success(try request.take()))
+      } catch {
+        let status =
+          request.fault ?? error as? Status
+          ?? Status(.cancelled, "A write closure threw an error.", cause: error)
+        return done(request, .failure(status))
+      }
+    }
+  }
+
   func document(at path: ResourcePath) throws -> StoredDocument? {
     try noting {
       let name = plan.pointee.store.name(path)
@@ -84,11 +106,7 @@ final class WriteContext {
   ) throws -> [Value] {
     try noting {
       readSet.state = plan.pointee.state
-      let query = try plan.pointee.resolved(query, in: &request)
-      let overlay = try plan.pointee.overlay(
-        for: query, requiring: aggregations.compactMap(\.field), in: &request)
-      return try plan.pointee.store.aggregate(
-        aggregations, over: query, with: overlay, trace: trace)
+      return try plan.pointee.aggregate(aggregations, over: query, in: &request, trace: trace)
     }
   }
 

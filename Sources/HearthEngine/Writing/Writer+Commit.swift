@@ -88,8 +88,9 @@ extension Writer {
       note(.planning)
       let time = now ?? store.configuration.now()
       now = time
+      let file = try FileState(StoreSnapshot(transaction.snapshot, store))
       var plan = try CommitPlan(
-        StoreSnapshot(transaction.snapshot, store), now: time,
+        file, now: time,
         after: unstoredTime.withLock(\.self),
         documentCount: requests.prefix(count).reduce(0) { $0 + $1.mutationCount })
       let outcomes = try outcomes(of: &requests, count, in: &plan)
@@ -99,7 +100,7 @@ extension Writer {
         transaction.abort()
         return .unchanged(outcomes)
       }
-      try plan.apply(to: &transaction, trimming: changeLogTrim())
+      try plan.apply(to: &transaction, of: file, trimming: changeLogTrim())
       report.bytes = plan.byteCount
       let acknowledgements = plan.isEmpty ? [:] : expect(requests.prefix(count), outcomes)
       note(.committing)
@@ -197,18 +198,12 @@ extension Writer {
       timer.warnIfLong("A write closure held up all writes.", logger)
       note(.planning)
     }
-    return withUnsafeMutablePointer(to: &plan) { plan in
-      let live = WriteContext(in: plan, isAlone: closure.isAlone)
-      defer { live.drop() }
-      do {
-        try closure.take()?(live)
-        let result = try live.take()
-        return (.mutations(live.mutations, on: live.readSet), .success(result))
-      } catch {
-        let status =
-          live.fault ?? error as? Status
-          ?? Status(.cancelled, "A write closure threw an error.", cause: error)
-        return (.failed(status), .failure(status))
+    return WriteContext.run(in: &plan, isAlone: closure.isAlone) { request in
+      try closure.take()?(request)
+    } whenDone: { request, outcome in
+      switch outcome {
+      case .success: (.mutations(request.mutations, on: request.readSet), outcome)
+      case .failure(let error): (.failed(error), outcome)
       }
     }
   }

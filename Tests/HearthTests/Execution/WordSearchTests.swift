@@ -54,11 +54,17 @@ import Testing
         let found = try indexed.documents(query).map(\.path)
         let scanned = try plain.documents(query).map(\.path)
         let inMemory = try MemoryAnswer(EffectiveQuery(query)).documents(stored).map(\.path)
+        let fetched = try RemoteResults(EffectiveQuery(query)).documents(stored).map(\.path)
         if expected.count > 1 { ranked += 1 }
         await Task.yield()
-        guard expected.agrees(with: found, query), scanned == found, inMemory == found else {
+        guard expected.agrees(with: found, query), scanned == found, inMemory == found,
+          fetched == found
+        else {
           Issue.record(
-            "seed \(seed) \(query): \(found) and \(scanned) and \(inMemory), not \(expected)")
+            """
+            seed \(seed) \(query): \(found) and \(scanned) and \(inMemory) and \(fetched), not \
+            \(expected)
+            """)
           return
         }
       }

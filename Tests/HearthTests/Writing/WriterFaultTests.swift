@@ -397,7 +397,7 @@ private final class RunCount: Sendable {
       isAlone: Bool = false, _ body: (WriteContext) throws -> Void
     ) throws -> ReadSet {
       try fixture.store.read { snapshot in
-        var plan = try CommitPlan(snapshot, now: now, documentCount: 1)
+        var plan = try CommitPlan(FileState(snapshot), now: now, documentCount: 1)
         return try withUnsafeMutablePointer(to: &plan) { plan in
           let live = WriteContext(in: plan, isAlone: isAlone)
           defer { live.drop() }
@@ -408,7 +408,7 @@ private final class RunCount: Sendable {
     }
     func isRefused(_ readSet: ReadSet) throws -> Bool {
       try fixture.store.read { snapshot in
-        var plan = try CommitPlan(snapshot, now: now, documentCount: 1)
+        var plan = try CommitPlan(FileState(snapshot), now: now, documentCount: 1)
         do {
           try plan.check(readSet)
           return false

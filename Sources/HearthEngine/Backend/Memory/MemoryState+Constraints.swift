@@ -39,22 +39,6 @@ struct MemoryIndex: Sendable, Equatable {
     }
   }
 
-  /// Finds every document that may have the values.
-  func query(for values: [Value], at path: ResourcePath) -> EffectiveQuery {
-    let isGroup = definition.scope == .group
-    var query = StructuredQuery(
-      isGroup ? .group(definition.collectionID, below: .root) : .collection(path.parent))
-    for (component, value) in zip(definition.components, values) {
-      // A comparison with NaN finds nothing.
-      if value.typeClass == .nan { continue }
-      var comparison = StructuredQuery.Comparison(
-        field: component.field, operator: component.kind == .contains ? .arrayContains : .equal)
-      comparison.operand = value
-      query.filters.append(.comparison(comparison))
-    }
-    return EffectiveQuery(query)
-  }
-
   /// Whether the index compares the documents with each other.
   func compares(_ one: ResourcePath, _ other: ResourcePath) -> Bool {
     one != other && (definition.scope == .group || one.parent == other.parent)
@@ -133,7 +117,6 @@ extension MemoryState.StagedRequest {
   }
 
   private mutating func checkTargets(of rules: [IndexDefinition]) throws(Status) {
-    var wanted: [(rule: IndexDefinition, path: ResourcePath, target: ResourcePath)] = []
     for rule in rules {
       let field = rule.components[0].field.names
       for path in order where UTF8Order.areEqual(path.parent.id, rule.collectionID) {
@@ -146,15 +129,10 @@ extension MemoryState.StagedRequest {
           // Unchanged, or older than the rule.
           let wasMissing = base.documents[target] == nil
           if before.contains(target), fields[target] == nil || wasMissing { continue }
-          wanted.append((rule, path, target))
+          let exists = fields[target].map { $0 != nil } ?? !wasMissing
+          if !exists { throw .dangling(target, in: path, rule) }
         }
       }
-    }
-    // All at once: of a server, that is one round trip.
-    try load(wanted.map(\.target))
-    for (rule, path, target) in wanted {
-      let exists = fields[target].map { $0 != nil } ?? (base.documents[target] != nil)
-      if !exists { throw .dangling(target, in: path, rule) }
     }
   }
 
@@ -166,7 +144,6 @@ extension MemoryState.StagedRequest {
       }
       for values in index.values(of: path, after) {
         if before?.contains(where: { index.isSame($0, values) }) == true { continue }
-        try load(index.query(for: values, at: path))
         for other in try documents() where index.compares(path, other.path) {
           let others = index.values(of: other.path, try other.body.map())
           if others.contains(where: { index.isSame($0, values) }) {
@@ -206,7 +183,6 @@ extension MemoryState.StagedRequest {
     to path: ResourcePath, by rule: IndexDefinition
   ) throws(Status) -> [ResourcePath] {
     let query = EffectiveQuery(rule.query(referringTo: path))
-    try load(query)
     do {
       return try MemoryAnswer(query).documents(documents()).map(\.path)
     } catch {

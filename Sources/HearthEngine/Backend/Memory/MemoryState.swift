@@ -1,78 +1,16 @@
 /// A database in dictionaries, as simple as possible: the reference for the embedded engine.
-///
-/// Or the part of another database that one request needs: then `others` finds the rest.
 struct MemoryState: Sendable {
   private(set) var documents: [ResourcePath: StoredDocument] = [:]
-  /// Of a whole database, the change with sequence n is at n - 1.
+  /// The change with sequence n is at n - 1.
   private(set) var log = MemoryLog()
   private(set) var lastTime = Instant(microseconds: 0)
   /// Declared indexes. Only their constraints have an effect.
   var indexes: [MemoryIndex] = []
-  /// The sequence of the last change before those of `log`.
-  private let firstSequence: UInt64
-  /// Finds documents that may not be in `documents`. Nil if all are there.
-  private let others: Others?
-  /// Documents that are known, also not to exist.
-  private var known: Set<ResourcePath> = []
 
-  /// Of a part: what it may need of the rest.
-  enum Wanted {
-    case documents([ResourcePath])
-    /// At least the results of a query.
-    case results(EffectiveQuery)
-  }
-
-  /// Finds documents as they were before the changes of `log`.
-  typealias Others = @Sendable (Wanted) throws(Status) -> [StoredDocument]
-
-  var sequence: UInt64 { firstSequence + UInt64(log.count) }
-
-  init() {
-    firstSequence = 0
-    others = nil
-  }
-
-  /// The part of a database that has these documents.
-  ///
-  /// - Parameters:
-  ///   - paths: Those that are known not to exist, if they are not among the documents.
-  ///   - others: Finds the rest.
-  init(
-    of found: [StoredDocument], known paths: [ResourcePath] = [], sequence: UInt64, time: Instant,
-    indexes: [MemoryIndex] = [], others: Others? = nil
-  ) {
-    firstSequence = sequence
-    lastTime = time
-    self.indexes = indexes
-    self.others = others
-    add(found)
-    known.formUnion(paths)
-  }
-
-  /// Adds documents that are not known.
-  private mutating func add(_ found: [StoredDocument]) {
-    for document in found where known.insert(document.path).inserted {
-      documents[document.path] = document
-    }
-  }
-
-  /// Makes sure that the results of a query are in `documents`.
-  mutating func load(_ query: @autoclosure () -> EffectiveQuery) throws(Status) {
-    if let others { add(try others(.results(query()))) }
-  }
-
-  /// Makes sure that the documents that exist are in `documents`.
-  mutating func load(_ paths: [ResourcePath]) throws(Status) {
-    guard let others else { return }
-    let unknown = Set(paths.filter { !known.contains($0) })
-    if unknown.isEmpty { return }
-    add(try others(.documents(Array(unknown))))
-    known.formUnion(unknown)
-  }
+  var sequence: UInt64 { UInt64(log.count) }
 
   /// The same state with other versions of some documents.
   mutating func replace(_ path: ResourcePath, with version: StoredDocument?) {
-    known.insert(path)
     documents[path] = version
   }
 
@@ -141,20 +79,8 @@ struct MemoryState: Sendable {
       }
     }
 
-    /// Makes sure that `documents` has the results of a query.
-    mutating func load(_ query: @autoclosure () -> EffectiveQuery) throws(Status) {
-      try base.load(query())
-    }
-
-    mutating func load(_ path: ResourcePath) throws(Status) {
-      if fields[path] == nil { try base.load([path]) }
-    }
-
-    mutating func load(_ paths: [ResourcePath]) throws(Status) { try base.load(paths) }
-
     mutating func apply(_ mutation: Mutation) throws(Status) -> MutationResult {
       let path = mutation.path
-      try load(path)
       let stored = base.documents[path]
       let known = fields[path]
       let before: MapValue? = if let known { known } else { try stored?.body.map() }
@@ -271,7 +197,7 @@ struct MemoryState: Sendable {
 
   // MARK: Reading
 
-  /// Of a whole database: the state after the change with this sequence.
+  /// The state after the change with this sequence.
   func asOf(_ sequence: UInt64) -> MemoryState {
     var past = self
     while past.sequence > sequence, let change = past.log.popLast() {

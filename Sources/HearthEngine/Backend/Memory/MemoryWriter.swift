@@ -1,6 +1,5 @@
 /// One state, for a user's closure.
 class MemoryReader: LocalReader {
-  /// Grows by what is read, if it is a part of another database.
   fileprivate var staged: MemoryState.StagedRequest
 
   init(_ staged: MemoryState.StagedRequest) { self.staged = staged }
@@ -47,15 +46,12 @@ final class MemoryWriter: MemoryReader, LocalWriter {
 extension MemoryState.StagedRequest {
   /// The document after the writes so far.
   fileprivate mutating func read(_ path: ResourcePath) throws(Status) -> StoredDocument? {
-    try load(path)
-    return try document(path)
+    try document(path)
   }
 
   /// The query's answer after the writes so far.
   private mutating func answer(_ query: EffectiveQuery) throws(Status) -> MemoryAnswer {
-    let query = query.resolved(at: time, inSemiJoins: true)
-    try load(query)
-    return MemoryAnswer(query)
+    MemoryAnswer(query.resolved(at: time, inSemiJoins: true))
   }
 
   fileprivate mutating func results(of query: StructuredQuery) throws -> [StoredDocument] {
@@ -71,8 +67,6 @@ extension MemoryState.StagedRequest {
   }
 
   fileprivate mutating func groups(_ query: GroupedQuery) throws -> [QueryGroup] {
-    let time = time
-    try load(EffectiveQuery(query.query).resolved(at: time, inSemiJoins: true))
-    return try documents().groups(query, at: time)
+    try documents().groups(query, at: time)
   }
 }

@@ -555,46 +555,41 @@ extension RemoteBackend: LocalBackend {
   package func read<Answer>(
     at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
   ) async throws -> Answer {
-    let state = try await awaiting { part(.lent, at: time, $0) }
-    return try body(MemoryReader(MemoryState.StagedRequest(state)))
+    try reading(try await awaiting { position(.lent, at: time, $0) }, body)
   }
 
   package func readBlocking<Answer>(
     at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
   ) throws -> Answer {
-    let state = try waiting { part(.blocked, at: time, $0) }
-    return try body(MemoryReader(MemoryState.StagedRequest(state)))
+    try reading(try waiting { position(.blocked, at: time, $0) }, body)
   }
 
-  /// An empty part of a state, which reads the rest when it is asked for. Each read blocks.
-  private func part(
-    _ context: RequestContext, at time: Timestamp?, _ done: @escaping Completion<MemoryState>
+  /// The sequence of the state that a closure reads.
+  private func position(
+    _ context: RequestContext, at time: Timestamp?, _ done: @escaping Completion<UInt64>
   ) {
     afterWrites(context, done) { [self] in
       BlockingThreads.shared.run { [self] in
         done(
           Result { () throws(Status) in
-            var record = try store.readBlocking(RemoteRead()).record
-            if let time { record.sequence = try sequence(at: time) }
-            let sequence = record.sequence
-            return MemoryState(
-              of: [], sequence: sequence,
-              time: time.map { Instant($0) } ?? Instant(microseconds: record.time)
-            ) { [source] wanted throws(Status) in
-              let state = try source.state(
-                { catalogue in
-                  switch wanted {
-                  case .documents(let paths): return RemoteNeeds(paths: paths)
-                  case .results(let query):
-                    var needs = RemoteNeeds()
-                    needs.add(query, catalogue)
-                    return needs
-                  }
-                }, asOf: sequence)
-              return state.documents
-            }
+            if let time { return try sequence(at: time) }
+            return try store.readBlocking(RemoteRead()).record.sequence
           })
       }
+    }
+  }
+
+  /// Each read of the closure blocks for a round trip.
+  private func reading<Answer>(
+    _ sequence: UInt64, _ body: (any LocalReader) throws -> Answer
+  ) throws -> Answer {
+    let state = RemotePlanState(catalogues.newest) { [source] needs throws(Status) in
+      try source.state(needs, asOf: sequence).documents
+    }
+    var plan = CommitPlan(
+      state, StoreState(lastSequence: sequence), now: now(), notAfter: .latest, documentCount: 0)
+    return try withUnsafeMutablePointer(to: &plan) { plan in
+      try body(RequestWriter(request: WriteContext(in: plan), backend: nil))
     }
   }
 

@@ -146,7 +146,7 @@ extension StoredIndex {
 extension RemoteCatalogue {
   /// Whether writing the documents depends on others.
   func constrains(_ mutations: [Mutation]) -> Bool {
-    let definitions = constraints.map(\.definition)
+    let definitions = all.constrained.map(\.definition)
     if definitions.isEmpty { return false }
     return mutations.contains { mutation in
       let collectionID = mutation.path.parent.id

@@ -1,5 +1,5 @@
-/// The documents that a request needs to be answered: a superset, of which `MemoryAnswer` and its
-/// like find the result.
+/// The documents that a request needs to be answered: a superset, of which `RemoteResults` finds the
+/// result.
 struct RemoteNeeds: Sendable {
   var scopes: [RemoteScope] = []
   /// The same or more, for the changes: an index has no entries of earlier versions.
@@ -9,7 +9,7 @@ struct RemoteNeeds: Sendable {
 
   init(paths: [ResourcePath]) { add(paths) }
 
-  init(whole scope: RemoteScope) { add(scope, changed: scope) }
+  init(whole scope: RemoteScope) { add(whole: scope) }
 
   mutating func add(_ paths: [ResourcePath]) {
     guard !paths.isEmpty else { return }
@@ -17,6 +17,8 @@ struct RemoteNeeds: Sendable {
     scopes.append(scope)
     changedScopes.append(scope)
   }
+
+  mutating func add(whole scope: RemoteScope) { add(scope, changed: scope) }
 
   private mutating func add(_ scope: RemoteScope, changed: RemoteScope) {
     if !scopes.contains(scope) { scopes.append(scope) }
@@ -113,7 +115,8 @@ final class RemoteCatalogue: Sendable {
   let generation: UInt64
   let indexes: [StoredIndex]
   let policies: TTLPolicies
-  private let all: IndexCatalogue
+  /// Those that commits maintain, and those with constraints.
+  let all: IndexCatalogue
 
   /// Indexes have numbers from 1 on; this is that of the TTL policies.
   static let policiesNumber: UInt32 = 0
@@ -149,11 +152,6 @@ final class RemoteCatalogue: Sendable {
     self.indexes = indexes
     self.policies = policies
     all = IndexCatalogue(generation: generation, indexes)
-  }
-
-  /// Those with constraints.
-  var constraints: [MemoryIndex] {
-    all.constrained.map { MemoryIndex(definition: $0.definition) }
   }
 
   var maintained: [StoredIndex] { indexes.filter(\.isMaintained) }

@@ -1,7 +1,8 @@
-/// Finds the results of a query among documents that were fetched: what `MemoryAnswer` finds, by the
-/// engine's own comparisons instead of the reference's.
+/// Finds the results of a query among documents that were fetched, by the engine's own comparisons.
 ///
 ///     fetched ─▶ scope, conditions ─▶ sort keys, cursors ─▶ sorted ─▶ offset, limit
+///                                  │                                    └▶ distances ─▶ the nearest
+///                                  └▶ words ─▶ statistics, scores ─▶ the best
 struct RemoteResults {
   private let query: EffectiveQuery
 
@@ -13,18 +14,29 @@ struct RemoteResults {
   func whole(
     _ documents: [StoredDocument], requiring fields: [FieldSegments] = []
   ) throws -> [StoredDocument] {
-    guard query.nearest == nil, query.search == nil else {
-      return try MemoryAnswer(query).whole(documents)
-    }
     let resolved = try query.resolved { join in
       try join.values(of: RemoteResults(join.effectiveQuery).whole(documents))
     }
-    let keys = SortKeyEncoder(resolved.orders)
-    var matcher = Matcher(resolved.filters, requiring: fields)
-    let start = resolved.start.map { EncodedCursor($0, keys) }
-    let end = resolved.end.map { EncodedCursor($0, keys) }
+    if let search = resolved.search {
+      let (found, statistics) = try Self.matches(of: search, resolved, documents)
+      let ranking = TextRanking(search, statistics)
+      var best = SearchResults(limit: resolved.lastWanted)
+      for (document, match) in found { best.add(document, ranking.score(match)) }
+      return try best.documents(from: resolved.offset, search)
+    }
+    let found = try Self.results(of: resolved, documents, requiring: fields)
+    return try resolved.nearest.map { try Self.nearest($0, found) } ?? found
+  }
+
+  private static func results(
+    of query: EffectiveQuery, _ documents: [StoredDocument], requiring fields: [FieldSegments]
+  ) throws -> [StoredDocument] {
+    let keys = SortKeyEncoder(query.orders)
+    var matcher = Matcher(query.filters, requiring: fields)
+    let start = query.start.map { EncodedCursor($0, keys) }
+    let end = query.end.map { EncodedCursor($0, keys) }
     var found: [(key: [UInt8], document: StoredDocument)] = []
-    for document in documents where resolved.scope.contains(document.path) {
+    for document in documents where query.scope.contains(document.path) {
       let passes = try document.body.withBytes { body in
         try matcher.matches(MapView(body: body)) { document.path }
       }
@@ -34,8 +46,62 @@ struct RemoteResults {
       found.append((key, document))
     }
     found.sort { SortKeyEncoder.compare($0.key, $1.key) < 0 }
-    let results = found.dropFirst(resolved.offset).prefix(resolved.limit ?? .max).map(\.document)
-    return resolved.isReversed ? results.reversed() : results
+    let results = found.dropFirst(query.offset).prefix(query.limit ?? .max).map(\.document)
+    return query.isReversed ? results.reversed() : results
+  }
+
+  private static func nearest(
+    _ nearest: StructuredQuery.Nearest, _ documents: [StoredDocument]
+  ) throws -> [StoredDocument] {
+    let metric = DistanceFunction(nearest)
+    var topK = TopK<ScoredDocument<StoredDocument>>(limit: nearest.limit)
+    func compare(
+      _ one: ScoredDocument<StoredDocument>, _ other: ScoredDocument<StoredDocument>
+    ) -> Int {
+      let order = metric.compare(one.distance, other.distance)
+      return order != 0 ? order : ResourcePath.compare(one.found.path, other.found.path)
+    }
+    for document in documents {
+      let distance = try document.body.withView { body throws(Status) in
+        try body.value(at: nearest.field)?.vectorView().flatMap { metric.distance(to: $0) }
+      }
+      guard let distance, metric.accepts(distance) else { continue }
+      try topK.add(ScoredDocument(found: document, distance: distance)) { compare($0, $1) }
+    }
+    return try topK.finish { compare($0, $1) }.map { scored in
+      try nearest.distanceField.map {
+        try scored.found.setting($0, to: .double(scored.distance))
+      } ?? scored.found
+    }
+  }
+
+  /// Every match of a search, whatever its limit is, and the statistics of its scope.
+  func matches(
+    _ documents: [StoredDocument]
+  ) throws -> (found: [StoredDocument], statistics: TextStatistics) {
+    guard let search = query.search else { throw Status(.internal, "The query has no search.") }
+    let (found, statistics) = try Self.matches(of: search, query, documents)
+    return (found.map(\.document), statistics)
+  }
+
+  private static func matches(
+    of search: TextSearch, _ query: EffectiveQuery, _ documents: [StoredDocument]
+  ) throws -> (found: [(document: StoredDocument, match: TextMatch)], statistics: TextStatistics) {
+    let words = TextMatcher(search)
+    var matcher = Matcher(query.filters)
+    var statistics = TextStatistics(search)
+    var found: [(document: StoredDocument, match: TextMatch)] = []
+    for document in documents where query.scope.contains(document.path) {
+      try document.body.withBytes { bytes in
+        let fields = try MapView(body: bytes)
+        let (match, isMatch) = try words.find(in: fields)
+        statistics.add(match)
+        if isMatch, try matcher.matches(fields, path: { document.path }) {
+          found.append((document, match))
+        }
+      }
+    }
+    return (found, statistics)
   }
 
   /// The results, with the fields that the query asks for.
@@ -48,18 +114,22 @@ struct RemoteResults {
   func aggregate(
     _ aggregations: [Aggregation], _ documents: [StoredDocument]
   ) throws -> [Value] {
-    guard query.limit == nil, query.offset == 0, query.nearest == nil, query.search == nil else {
-      return try MemoryAnswer(query).aggregate(aggregations, documents)
-    }
-    return try totals(aggregations, documents, isLive: false).values
+    try totals(aggregations, documents, isLive: false).values
   }
 
+  /// Over the results that have every aggregated field.
   func totals(
     _ aggregations: [Aggregation], _ documents: [StoredDocument], isLive: Bool
   ) throws -> AggregationTotals {
     var totals = AggregationTotals(aggregations, isLive: isLive)
-    var whole = query
+    var (whole, documents) = (query, documents)
     whole.projection = []
+    whole.nearest = nil
+    // The best results of a search, of which only those with the fields count.
+    if query.search != nil {
+      documents = try RemoteResults(whole).whole(documents)
+      whole = EffectiveQuery(StructuredQuery(query.scope))
+    }
     for document in try RemoteResults(whole).whole(documents, requiring: totals.fields) {
       try document.body.withBytes { try totals.add(MapView(body: $0)) }
     }

@@ -3,12 +3,10 @@ struct RemoteState: Sendable {
   /// Each once. One scope has each once, and several may share some.
   private(set) var documents: [StoredDocument] = []
   let sequence: UInt64
-  let time: Instant
 
   /// - Parameter scopes: Those that the answer is to.
   init(_ answer: RemoteAnswer, of scopes: [RemoteScope]) throws(Status) {
     sequence = answer.record.sequence
-    time = Instant(microseconds: answer.record.time)
     documents.reserveCapacity(answer.documents.count)
     for document in answer.documents { documents.append(try StoredDocument(document)) }
     if scopes.count > 1 {
@@ -62,13 +60,13 @@ struct RemoteState: Sendable {
       }
       return .groups(totals)
     case .several(let requests): return .several(try requests.map(result))
-    case .search:
-      return try MemoryState(of: documents, sequence: sequence, time: time).result(of: request)
+    case .search(let query):
+      let (found, statistics) = try RemoteResults(query).matches(documents)
+      return .search(found, statistics)
     }
   }
 
   func groups(_ query: GroupedQuery, at time: Instant) throws -> [QueryGroup] {
-    if query.query.search != nil { return try documents.groups(query, at: time) }
     var whole = EffectiveQuery(query.query).resolved(at: time, inSemiJoins: true)
     whole.projection = []
     var totals = GroupTotals(query)

@@ -345,53 +345,51 @@ final class RemoteWriter: Sendable {
     let catalogue = try catalogue(answer.record.generation, writing)
     var documents: [StoredDocument] = []
     for document in answer.documents { documents.append(try StoredDocument(document)) }
-    let reader = RemoteReader(writing, catalogue)
-    var state = MemoryState(
-      of: documents, known: Array(paths), sequence: answer.record.sequence,
-      time: answer.record.latestTime, indexes: catalogue.constraints
-    ) { wanted throws(Status) in try reader.documents(wanted) }
-
-    let latest = latestTime
+    let state = RemotePlanState(catalogue, documents, known: paths) { needs throws(Status) in
+      var request = RemoteRead()
+      request.scopes = needs(catalogue).scopes
+      var documents: [StoredDocument] = []
+      for document in try writing.read(request).documents {
+        documents.append(try StoredDocument(document))
+      }
+      return documents
+    }
+    var plan = CommitPlan(
+      state, StoreState(answer.record), now: now(), notAfter: latestTime,
+      documentCount: paths.count)
+    try prepare(plan, jobs)
     var outcomes: [(job: Job, outcome: Result<CommitResult, Status>)] = []
     var expected: [Int: Acknowledgement] = [:]
     for job in jobs {
-      do throws(Status) {
-        try check(job, reader, &state)
-        let before = state.sequence
-        let logged = state.log.count
-        let result =
-          if let closure = job.closure {
-            try closure.run(&state, now(), notAfter: latest)
-          } else {
-            try state.commit(job.mutations, at: state.time(now()), notAfter: latest)
-          }
-        if let origin = job.origin, result.sequence > before {
-          let changed = state.log[logged...].map(\.path)
-          if acknowledgements.concern(changed) {
-            expected[outcomes.count] = Acknowledgement(
-              result.sequence, changed, from: origin, complete: job.done)
-          }
+      let counted = state.changes.count
+      let outcome = outcome(of: job, in: &plan)
+      // The connection's failure is that of all jobs.
+      if let failure = state.failure { throw failure }
+      if let origin = job.origin, case .success(let result) = outcome {
+        let changed = state.changes[counted...].map(\.path)
+        if !changed.isEmpty, acknowledgements.concern(changed) {
+          expected[outcomes.count] = Acknowledgement(
+            result.sequence, changed, from: origin, complete: job.done)
         }
-        outcomes.append((job, .success(result)))
-      } catch {
-        // The connection's failure is that of all jobs.
-        if reader.hasFailed { throw error }
-        outcomes.append((job, .failure(error)))
       }
+      outcomes.append((job, outcome))
     }
     // Nothing to store: not even the time of a commit without changes.
-    guard state.lastTime > answer.record.latestTime else { return finish(outcomes) }
+    guard let newest = plan.newestTime else { return finish(outcomes) }
 
     var batch = RemoteBatch(id: UUID().bytes, record: answer.record)
-    for change in state.log {
+    for (position, change) in state.changes.enumerated() {
+      let next = position + 1
+      let change = LoggedChange(
+        change, endsCommit: next == state.changes.count || state.changes[next].startsCommit)
       try catalogue.addEntries(of: change, to: &batch)
       batch.changes.append(change.remote)
     }
-    batch.record.sequence = state.sequence
-    if let last = state.log.last { batch.record.time = last.commitTime.microseconds }
+    batch.record.sequence = plan.state.lastSequence
+    if let last = state.changes.last { batch.record.time = last.commitTime.microseconds }
     // The clocks of other processes may be behind those of commits that changed nothing.
-    if state.lastTime.microseconds > batch.record.time {
-      batch.record.readTime = max(batch.record.readTime, state.lastTime.microseconds)
+    if newest.microseconds > batch.record.time {
+      batch.record.readTime = max(batch.record.readTime, newest.microseconds)
     }
     let waiting = expected.sorted { $0.key < $1.key }.map(\.value)
     acknowledgements.expect(waiting)
@@ -413,20 +411,21 @@ final class RemoteWriter: Sendable {
     return try catalogues.note(answer)
   }
 
-  /// Throws `aborted` if what a transaction has read is no longer so.
-  private func check(
-    _ job: Job, _ reader: RemoteReader, _ state: inout MemoryState
-  ) throws(Status) {
-    for (path, seen) in job.reads.documents where state.documents[path]?.updateTime != seen {
-      throw .readsHaveChanged
+  private func prepare(_ plan: CommitPlan, _ jobs: [Job]) throws(Status) {
+    do { try plan.prepare(for: jobs.flatMap(\.mutations)) } catch {
+      throw Status(readingFailed: error)
     }
-    for seen in job.reads.results {
-      try state.load(seen.query)
-      let found: [StoredDocument]
-      do { found = try RemoteResults(seen.query).documents(Array(state.documents.values)) } catch {
-        throw Status(readingFailed: error)
-      }
-      guard seen.holds(for: found) else { throw .readsHaveChanged }
+  }
+
+  private func outcome(
+    of job: Job, in plan: inout CommitPlan
+  ) -> Result<CommitResult, Status> {
+    do {
+      try plan.check(job.reads)
+      if let closure = job.closure { return closure.run(in: &plan) }
+      return .success(try plan.plan(job.mutations))
+    } catch {
+      return .failure(Status(readingFailed: error))
     }
   }
 
@@ -718,54 +717,22 @@ final class RemoteClosure: @unchecked Sendable {
 
   init(_ body: @escaping (any LocalWriter) throws -> Void) { self.body = body }
 
-  func run(
-    _ state: inout MemoryState, _ now: Instant, notAfter latest: Instant
-  ) throws(Status) -> CommitResult {
+  func run(in plan: inout CommitPlan) -> Result<CommitResult, Status> {
     hasRun = true
     // Released before the waiting caller continues.
     defer { body = nil }
-    do {
+    return WriteContext.run(in: &plan) { request in
       guard let body else { throw Status.terminated }
-      return try MemoryWriter.run(body, on: &state, now, notAfter: latest)
-    } catch {
-      throw error as? Status
-        ?? Status(.cancelled, "A write closure threw an error.", cause: error)
+      try body(RequestWriter(request: request, backend: nil))
+    } whenDone: { _, outcome in
+      outcome
     }
   }
 }
 
-/// Reads under the lock.
-private final class RemoteReader: @unchecked Sendable {
-  // Unchecked: used by the thread that has the lock, as long as it has it.
-
-  private let writing: any RemoteWriting
-  private let catalogue: RemoteCatalogue
-  /// Reading failed, so that nothing of the batch can be decided.
-  private(set) var hasFailed = false
-
-  init(_ writing: any RemoteWriting, _ catalogue: RemoteCatalogue) {
-    self.writing = writing
-    self.catalogue = catalogue
-  }
-
-  func documents(_ wanted: MemoryState.Wanted) throws(Status) -> [StoredDocument] {
-    var needs = RemoteNeeds()
-    switch wanted {
-    case .documents(let paths): needs.add(paths)
-    case .results(let query): needs.add(query, catalogue)
-    }
-    var request = RemoteRead()
-    request.scopes = needs.scopes
-    do throws(Status) {
-      var documents: [StoredDocument] = []
-      for document in try writing.read(request).documents {
-        documents.append(try StoredDocument(document))
-      }
-      return documents
-    } catch {
-      hasFailed = true
-      throw error
-    }
+extension StoreState {
+  fileprivate init(_ record: RemoteRecord) {
+    self.init(lastSequence: record.sequence, lastCommitTime: record.latestTime)
   }
 }
 
