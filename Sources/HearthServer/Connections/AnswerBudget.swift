@@ -198,8 +198,8 @@
     }
   }
 
-  /// The room of one call in the budget: for one answer that is not written, until it is written or
-  /// nothing has the call any more, and for bytes that are written, until they are sent.
+  /// The room of one call in the budget: for one answer that is not written, until its bytes are at the
+  /// connection or nothing has the call any more, and for bytes that are written, until they are sent.
   final class AnswerRoom: ServerContext.TransportSpecific, @unchecked Sendable {
     // Unchecked: protected by the budget's state.
 
@@ -272,7 +272,11 @@
       return (queue.budget, bytes * AnswerBudget.copies)
     }
 
-    /// The answer is written.
+    /// The call has written its answer. The bytes of a unary one are on their way to the connection's
+    /// thread, which may be late: without their room, answers without number would be on that way.
+    func finish() { if queue?.isOfStreams == true { end() } }
+
+    /// The answer is written, or never will be.
     func end(isProgress: Bool = true) {
       guard let queue else { return }
       queue.budget.change { state in
@@ -308,7 +312,7 @@
     // MARK: Bytes that are written
 
     func write(_ bytes: Int) {
-      queue?.budget.state.withLock { change(unsent: bytes, &$0) }
+      queue?.budget.state.withLock { change(held: -held, unsent: bytes, &$0) }
     }
 
     /// - Parameter isProgress: Whether they have been sent; otherwise they never will be.

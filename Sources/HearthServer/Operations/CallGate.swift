@@ -103,7 +103,7 @@
         contents.producer = { writer in
           defer {
             place.end()
-            room?.end()
+            room?.finish()
           }
           do {
             let metadata = try await withTaskExecutorPreference(executor) {

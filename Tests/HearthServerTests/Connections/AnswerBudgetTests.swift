@@ -31,6 +31,32 @@
       connection.room(for: "GetDocument")
     }
 
+    @Test func `a unary answer keeps its room on its way to the connection`() {
+      let budget = AnswerBudget(limit: 3 * Self.most, patience: Self.patience)
+      let connection = budget.connection()
+      let room = Self.unary(connection)
+      #expect(room.takes(Self.answer))
+      room.finish()
+      #expect(budget.bytes == Self.counted)
+      room.write(Self.answer)
+      #expect(budget.bytes == Self.answer)
+      room.sent(Self.answer, isProgress: true)
+      #expect(budget.bytes == 0)
+      // The call has failed, and nothing has it any more.
+      func fail() {
+        let room = Self.unary(connection)
+        #expect(room.takes(Self.answer))
+        room.finish()
+      }
+      fail()
+      #expect(budget.bytes == 0)
+      // The parts of a stream have their own limit.
+      let stream = connection.room(for: "RunQuery")
+      #expect(stream.takes(Self.answer))
+      stream.finish()
+      #expect(budget.bytes == 0)
+    }
+
     @Test func `a connection has room for some bytes always, and for more while others leave some`()
       async throws
     {
