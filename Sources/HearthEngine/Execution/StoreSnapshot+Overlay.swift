@@ -126,7 +126,7 @@ struct ResultTest {
 
 extension StructuredQuery.Nearest {
   /// The nearest documents, nearest first.
-  fileprivate func nearest(among documents: [StoredDocument]) throws -> [StoredDocument] {
+  func nearest(among documents: [StoredDocument]) throws -> [StoredDocument] {
     var lookup = FieldLookup(field)
     let metric = DistanceFunction(self)
     var topK = TopK<ScoredDocument<StoredDocument>>(limit: limit)

@@ -25,7 +25,7 @@ struct RemoteResults {
       return try best.documents(from: resolved.offset, search)
     }
     let found = try Self.results(of: resolved, documents, requiring: fields)
-    return try resolved.nearest.map { try Self.nearest($0, found) } ?? found
+    return try resolved.nearest?.nearest(among: found) ?? found
   }
 
   private static func results(
@@ -48,31 +48,6 @@ struct RemoteResults {
     found.sort { SortKeyEncoder.compare($0.key, $1.key) < 0 }
     let results = found.dropFirst(query.offset).prefix(query.limit ?? .max).map(\.document)
     return query.isReversed ? results.reversed() : results
-  }
-
-  private static func nearest(
-    _ nearest: StructuredQuery.Nearest, _ documents: [StoredDocument]
-  ) throws -> [StoredDocument] {
-    let metric = DistanceFunction(nearest)
-    var topK = TopK<ScoredDocument<StoredDocument>>(limit: nearest.limit)
-    func compare(
-      _ one: ScoredDocument<StoredDocument>, _ other: ScoredDocument<StoredDocument>
-    ) -> Int {
-      let order = metric.compare(one.distance, other.distance)
-      return order != 0 ? order : ResourcePath.compare(one.found.path, other.found.path)
-    }
-    for document in documents {
-      let distance = try document.body.withView { body throws(Status) in
-        try body.value(at: nearest.field)?.vectorView().flatMap { metric.distance(to: $0) }
-      }
-      guard let distance, metric.accepts(distance) else { continue }
-      try topK.add(ScoredDocument(found: document, distance: distance)) { compare($0, $1) }
-    }
-    return try topK.finish { compare($0, $1) }.map { scored in
-      try nearest.distanceField.map {
-        try scored.found.setting($0, to: .double(scored.distance))
-      } ?? scored.found
-    }
   }
 
   /// Every match of a search, whatever its limit is, and the statistics of its scope.

@@ -112,6 +112,28 @@ import Testing
       Self.code { _ = try plan.plan([Self.set("books/x", Self.book(1))]) } == .failedPrecondition)
   }
 
+  @Test func `a query in a plan finds planned versions, and no stored version of their documents`()
+    throws
+  {
+    let server = try Server()
+    try server.store("authors/a", MapValue())
+    for n in 0..<3 { try server.store("books/\(n)", Self.book(n)) }
+    var plan = server.plan()
+    var request = plan.begin()
+    try plan.add(Self.set("books/0", Self.book(10)), to: &request)
+    try plan.add(
+      Mutation(path: ResourcePath(relative: "books/1"), operation: .delete), to: &request)
+    let books = EffectiveQuery(StructuredQuery(.collection(ResourcePath(["books"]))))
+    let found = try plan.documents(matching: books, in: &request)
+    #expect(found.map(\.path.text) == ["books/0", "books/2"])
+    #expect(try found.first?.body == DocumentBody(encoding: Self.book(10)))
+    let count = try plan.aggregate(
+      [Aggregation(.count(upTo: nil))], over: books, in: &request, trace: QueryTrace())
+    #expect(count == [.integer(2)])
+    plan.drop(request)
+    #expect(plan.isEmpty)
+  }
+
   @Test func `a plan does not go on without what it could not read`() throws {
     let server = try Server()
     server.fault = Status(.unavailable, "The server is gone.")
