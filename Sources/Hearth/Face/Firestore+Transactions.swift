@@ -51,7 +51,7 @@ extension Firestore {
     let callback = Callback<TransactionRunner.Result> { completion($0.value, $0.error) }
     let options = options ?? TransactionOptions()
     let attempts = options.maxAttempts
-    let block = TransactionBlock(self, updateBlock)
+    let block = TransactionBlock(self, storing: updateBlock)
     // Begins here, not when the task runs: `terminate` waits for what was begun before it.
     let database = begin(options.validationError)
     Task {
@@ -78,10 +78,35 @@ extension Firestore {
     _ updateBlock: @escaping (Transaction, NSErrorPointer) -> sending Any?,
     file: StaticString = #fileID, line: UInt = #line
   ) async throws -> sending Any? {
-    let block = TransactionBlock(self, updateBlock)
+    let block = TransactionBlock(self, storing: updateBlock)
     let result = await run(block, attempts: 5, in: begin(nil), file, line)
     if let error = result.error { throw error }
     return result.value
+  }
+
+  /// Runs `updateBlock` and commits its writes, as the form with an error pointer does. Not in Firestore.
+  ///
+  ///     let left = try await db.runTransaction { transaction in
+  ///       let copies = try transaction.getDocument(dune)["copies"] as? Int ?? 0
+  ///       transaction.updateData(["copies": copies - 1], forDocument: dune)
+  ///       return copies - 1
+  ///     }
+  ///
+  /// Throws the error that the block threw, of whatever type it is; otherwise as the other form does. An
+  /// error pointer has room for an `NSError` only: on Linux, one that is made from a Swift error has lost
+  /// its type and all that it held.
+  @discardableResult
+  public func runTransaction<Result>(
+    _ updateBlock: @escaping (Transaction) throws -> sending Result,
+    file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> sending Result {
+    let block = TransactionBlock(self) { try updateBlock($0) }
+    let result = await run(block, attempts: 5, in: begin(nil), file, line)
+    if let error = result.error { throw error }
+    guard let value = result.value as? Result else {
+      throw Status(.internal, "The transaction's block has no result.").nsError
+    }
+    return value
   }
 
   /// The open database, which is not closed before the transaction has ended.
@@ -110,18 +135,27 @@ extension Firestore {
 private struct TransactionBlock: @unchecked Sendable {
   // Unchecked: as in Firestore, the block is documented to run on a thread of its own.
   private let firestore: Firestore
-  private let body: (Transaction, NSErrorPointer) -> Any?
+  private let body: (Transaction) throws -> Any?
 
-  init(_ firestore: Firestore, _ body: @escaping (Transaction, NSErrorPointer) -> Any?) {
+  init(_ firestore: Firestore, _ body: @escaping (Transaction) throws -> Any?) {
     self.firestore = firestore
     self.body = body
   }
 
+  /// A block that stores its error.
+  init(_ firestore: Firestore, storing body: @escaping (Transaction, NSErrorPointer) -> Any?) {
+    self.init(firestore) { transaction in
+      var error: NSError?
+      let value = withUnsafeMutablePointer(to: &error) { body(transaction, $0) }
+      if let error { throw error }
+      return value
+    }
+  }
+
   func run(_ reader: TransactionRunner.Reader) -> TransactionRunner.Run {
     let transaction = Transaction(firestore, reader)
-    var error: NSError?
-    let value = withUnsafeMutablePointer(to: &error) { body(transaction, $0) }
+    let outcome = Result { try body(transaction) }
     let writes = Result { () throws(Status) in try transaction.finish() }
-    return TransactionRunner.Run(value: error == nil ? value : nil, error: error, writes: writes)
+    return TransactionRunner.Run(outcome, writes: writes)
   }
 }

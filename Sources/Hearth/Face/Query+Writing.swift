@@ -99,7 +99,7 @@ extension Database {
       let writes = Result { () throws(Status) in
         try mutations(reader.documents(matching: query))
       }
-      return TransactionRunner.Run(value: try? writes.get().count, error: nil, writes: writes)
+      return TransactionRunner.Run(.success(try? writes.get().count), writes: writes)
     }
     if let error = result.error { throw error }
     return result.value as? Int ?? 0

@@ -31,6 +31,18 @@ public final class Transaction: NSObject {
     try getAll([document])[0]
   }
 
+  /// Reads a document and decodes it; blocks while it reads.
+  ///
+  ///     let book = try transaction.getDocument(dune, as: Book.self)
+  ///
+  /// Throws `DecodingError` if the document does not match the type; if it may be missing, decode an
+  /// optional type. Throws as `getDocument(_:)` does.
+  public func getDocument<T: Decodable>(
+    _ document: DocumentReference, as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
+  ) throws -> T {
+    try getDocument(document).data(as: type, decoder: decoder)
+  }
+
   /// Reads several documents at one moment, in the order of `references`; blocks while it reads.
   ///
   ///     let snapshots = try transaction.getAll([from, to])

@@ -35,14 +35,20 @@ package final class TransactionRunner: Sendable {
     fileprivate let result: Result
     fileprivate let writes: Swift.Result<[Mutation], Status>
 
-    package init(value: Any?, error: NSError?, writes: Swift.Result<[Mutation], Status>) {
-      var result = error.map { Result(error: $0) } ?? Result(value: value)
-      // The block may rethrow an error of a read.
-      result.isContention =
-        error?.domain == FirestoreErrorDomain
-        && error?.code == FirestoreErrorCode.aborted.rawValue
-      self.result = result
+    package init(_ outcome: Swift.Result<Any?, any Error>, writes: Swift.Result<[Mutation], Status>)
+    {
       self.writes = writes
+      switch outcome {
+      case .success(let value): result = Result(value: value)
+      case .failure(let error):
+        var result = Result(error: error)
+        // The block may rethrow an error of a read.
+        let known = error as NSError
+        result.isContention =
+          known.domain == FirestoreErrorDomain
+          && known.code == FirestoreErrorCode.aborted.rawValue
+        self.result = result
+      }
     }
 
     fileprivate func request(_ id: TransactionID) throws(Status) -> CommitRequest {

@@ -153,6 +153,31 @@ import Testing
     #expect(try await dune.getDocument()["copies"] as? Int == 0)
   }
 
+  @Test func `a block throws an error of its own, which arrives whole`() async throws {
+    struct Book: Codable {
+      var title: String
+      var copies: Int
+    }
+    let database = try TemporaryDatabase()
+    let db = database.firestore
+    let dune = db.document("books/dune")
+    try await dune.setData(["title": "Dune", "copies": 1])
+    struct SoldOut: Error { var title: String }
+
+    func sell() async throws -> Int {
+      let remaining = try await db.runTransaction { transaction in
+        let book = try transaction.getDocument(dune, as: Book.self)
+        guard book.copies > 0 else { throw SoldOut(title: book.title) }
+        transaction.updateData(["copies": book.copies - 1], forDocument: dune)
+        return book.copies - 1
+      }
+      return remaining
+    }
+    #expect(try await sell() == 0)
+    let error = await #expect(throws: SoldOut.self) { try await sell() }
+    #expect(error?.title == "Dune")
+  }
+
   private func sellInTransaction(_ dune: DocumentReference, in db: Firestore) async throws {
     do {
       let left = try await db.runTransaction { transaction, errorPointer in

@@ -69,6 +69,63 @@ import Testing
     #expect(try await db.document("a/b").getDocument().exists)
   }
 
+  /// An `NSError` that is made from a Swift error on Linux has lost its type and what it held.
+  @Test func `a block that throws passes on any error whole, and gives a value of its type`()
+    async throws
+  {
+    struct SoldOut: Error, Equatable { var title: String }
+    struct Book: Decodable { var title: String }
+    let document = db.document("a/b")
+    try await document.setData(["title": 7])
+    let attempts = Guarded(0)
+    await #expect(throws: SoldOut(title: "Dune")) {
+      try await db.runTransaction { transaction in
+        attempts.withLock { $0 += 1 }
+        transaction.deleteDocument(document)
+        throw SoldOut(title: "Dune")
+      }
+    }
+    #expect(attempts.withLock(\.self) == 1)
+    let undecodable = await #expect(throws: DecodingError.self) {
+      try await db.runTransaction { try $0.getDocument(document, as: Book.self).title }
+    }
+    #expect("\(try #require(undecodable))".contains("a/b"))
+    #expect(try await document.getDocument()["title"] as? Int == 7)
+
+    let title = try await db.runTransaction { transaction in
+      let title = try transaction.getDocument(document)["title"] as? Int ?? 0
+      transaction.setData(["title": title + 1], forDocument: document)
+      return title
+    }
+    let missing: Int? = try await db.runTransaction {
+      try $0.getDocument(document)["none"] as? Int
+    }
+    #expect(title == 7 && missing == nil)
+    #expect(try await document.getDocument()["title"] as? Int == 8)
+  }
+
+  @Test func `a block that throws runs again after a conflict, and no write of it is lost`()
+    async throws
+  {
+    let document = db.document("a/counter")
+    try await document.setData(["n": 0])
+    let attempts = Guarded(0)
+    try await db.runTransaction { [db] transaction in
+      let n = try transaction.getDocument(document)["n"] as? Int ?? 0
+      // Another writer, once.
+      if attempts.withLock({ attempts in
+        attempts += 1; return attempts == 1
+      }) {
+        let done = DispatchSemaphore(value: 0)
+        db.document("a/counter").setData(["n": 10]) { _ in done.signal() }
+        done.wait()
+      }
+      transaction.setData(["n": n + 1], forDocument: document)
+    }
+    #expect(try await document.getDocument()["n"] as? Int == 11)
+    #expect(attempts.withLock(\.self) == 2)
+  }
+
   @Test func `reads come before writes, and updates need a document`() async throws {
     let document = db.document("a/b")
     let error = await #expect(throws: NSError.self) {
