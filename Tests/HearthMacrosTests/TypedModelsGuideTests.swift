@@ -148,14 +148,9 @@
         try tx.delete(books.document("draft"))
       }
 
-      _ = try await db.runTransaction { transaction, errorPointer in
-        do {
-          guard let dune = try transaction.get(books.document("dune")) else { return nil }
-          try transaction.update(books.document("sequel")) { $0.pages = dune.pages }
-        } catch {
-          errorPointer?.pointee = error as NSError
-        }
-        return nil
+      try await db.runTransaction { transaction in
+        guard let dune = try transaction.get(books.document("dune")) else { return }
+        try transaction.update(books.document("sequel")) { $0.pages = dune.pages }
       }
 
       let batch = db.batch()
@@ -177,6 +172,26 @@
       try await titles.wait(for: 2)
       listening.cancel()
       #expect(await titles.all == [["Dune"], []])
+
+      let changes = Titles()
+      let following = Task {
+        func print(_ kind: DocumentChangeType, _ title: String) { changes.add([title]) }
+        for try await snapshot in books.untyped.snapshots {
+          for change in snapshot.documentChanges {
+            guard let book = try? change.document.data(as: Book.self) else { continue }
+            print(change.type, book.title)
+          }
+        }
+      }
+      try await changes.wait(for: 1)
+      try await db.document("books/bad").setData(["title": 7])
+      try await books.document("second").set(sequel)
+      try await changes.wait(for: 2)
+      following.cancel()
+      #expect(await changes.all == [["Children of Dune"], ["Dune Messiah"]])
+      let thick = reviews.where { $0.book.isInResults(of: books.where(\.pages > 400)) }
+      #expect(try await thick.count() == 0)
+      #expect(Book.fields.title.name == "title")
 
       let shelves = db.collection("shelves", of: Shelf.self)
       try await shelves.document("a").set(Shelf(room: "attic", places: 7, label: nil))

@@ -74,6 +74,27 @@ public final class Filter: NSObject {
     depth = 0
   }
 
+  private convenience init(_ field: Result<FieldSegments, Status>, within region: GeoRegion) {
+    self.init(field) { .init(field: $0, within: region) }
+  }
+
+  private convenience init(
+    _ field: Result<FieldSegments, Status>, isBefore: Bool, nowPlus offset: Duration
+  ) {
+    self.init(field) { .init(field: $0, isBefore: isBefore, nowPlus: offset.microseconds) }
+  }
+
+  private class func between(
+    _ days: ClosedRange<Int>, in zone: TimeZone, _ field: Result<FieldSegments, Status>
+  ) -> Filter {
+    // One more than the last of all days is none.
+    let end = days.upperBound.addingReportingOverflow(1).partialValue
+    return andFilter([
+      Filter(field) { .init(field: $0, isBefore: false, day: days.lowerBound, in: zone) },
+      Filter(field) { .init(field: $0, isBefore: true, day: end, in: zone) },
+    ])
+  }
+
   init(invalid error: any Error) {
     content = .invalid(error)
     depth = 0
@@ -355,12 +376,13 @@ extension Filter {
   public class func whereField(
     _ field: String, isWithin meters: Double, metersOf center: GeoPoint
   ) -> Filter {
-    Filter(.dotted(field)) {
-      .init(
-        field: $0,
-        within: .circle(
-          latitude: center.latitude, longitude: center.longitude, radiusMeters: meters))
-    }
+    Filter(.dotted(field), within: .circle(of: meters, around: center))
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func whereField(
+    _ path: FieldPath, isWithin meters: Double, metersOf center: GeoPoint
+  ) -> Filter {
+    Filter(.path(path), within: .circle(of: meters, around: center))
   }
 
   /// Matches documents whose `field` is a `GeoPoint` in a rectangle of degrees, its edges included. It
@@ -368,13 +390,13 @@ extension Filter {
   public class func whereField(
     _ field: String, isWithinBoxFrom southwest: GeoPoint, to northeast: GeoPoint
   ) -> Filter {
-    Filter(.dotted(field)) {
-      .init(
-        field: $0,
-        within: .box(
-          south: southwest.latitude, west: southwest.longitude, north: northeast.latitude,
-          east: northeast.longitude))
-    }
+    Filter(.dotted(field), within: .box(from: southwest, to: northeast))
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func whereField(
+    _ path: FieldPath, isWithinBoxFrom southwest: GeoPoint, to northeast: GeoPoint
+  ) -> Filter {
+    Filter(.path(path), within: .box(from: southwest, to: northeast))
   }
 
   /// Matches documents whose `field` is a `GeoPoint` in a polygon, its edges included: straight lines
@@ -383,12 +405,13 @@ extension Filter {
   public class func whereField(
     _ field: String, isWithinPolygon vertices: [GeoPoint]
   ) -> Filter {
-    Filter(.dotted(field)) {
-      .init(
-        field: $0,
-        within: .polygon(
-          vertices.map { .init(latitude: $0.latitude, longitude: $0.longitude) }))
-    }
+    Filter(.dotted(field), within: .polygon(of: vertices))
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func whereField(
+    _ path: FieldPath, isWithinPolygon vertices: [GeoPoint]
+  ) -> Filter {
+    Filter(.path(path), within: .polygon(of: vertices))
   }
 
   /// Matches documents whose `field` is a timestamp later than the time of the read plus `offset`.
@@ -402,13 +425,21 @@ extension Filter {
   ///   - field: The field, with dots into maps.
   ///   - offset: May be negative, for times in the past. In whole microseconds.
   public class func whereField(_ field: String, isAfterNow offset: Duration) -> Filter {
-    Filter(.dotted(field)) { .init(field: $0, isBefore: false, nowPlus: offset.microseconds) }
+    Filter(.dotted(field), isBefore: false, nowPlus: offset)
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func whereField(_ path: FieldPath, isAfterNow offset: Duration) -> Filter {
+    Filter(.path(path), isBefore: false, nowPlus: offset)
   }
 
   /// Matches documents whose `field` is a timestamp not later than the time of the read plus
   /// `offset`; see `whereField(_:isAfterNow:)`.
   public class func whereField(_ field: String, isBeforeNow offset: Duration) -> Filter {
-    Filter(.dotted(field)) { .init(field: $0, isBefore: true, nowPlus: offset.microseconds) }
+    Filter(.dotted(field), isBefore: true, nowPlus: offset)
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func whereField(_ path: FieldPath, isBeforeNow offset: Duration) -> Filter {
+    Filter(.path(path), isBefore: true, nowPlus: offset)
   }
 
   /// Matches documents whose `field` is a timestamp on one of some days, which are counted from the day of
@@ -428,12 +459,13 @@ extension Filter {
   public class func whereField(
     _ field: String, isOnDays days: ClosedRange<Int>, in zone: TimeZone
   ) -> Filter {
-    // One more than the last of all days is none.
-    let end = days.upperBound.addingReportingOverflow(1).partialValue
-    return andFilter([
-      Filter(.dotted(field)) { .init(field: $0, isBefore: false, day: days.lowerBound, in: zone) },
-      Filter(.dotted(field)) { .init(field: $0, isBefore: true, day: end, in: zone) },
-    ])
+    between(days, in: zone, .dotted(field))
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func whereField(
+    _ path: FieldPath, isOnDays days: ClosedRange<Int>, in zone: TimeZone
+  ) -> Filter {
+    between(days, in: zone, .path(path))
   }
 
   /// Matches exactly the documents that `filter` does not match, also those without its fields.
@@ -473,6 +505,22 @@ extension Filter {
   /// fails with `invalidArgument` for a condition on the results of a query, and for one relative to the
   /// time of the read.
   public class func throughArrays(_ filter: Filter) -> Filter { Filter(throughArrays: filter) }
+}
+
+extension GeoRegion {
+  fileprivate static func circle(of meters: Double, around center: GeoPoint) -> GeoRegion {
+    .circle(latitude: center.latitude, longitude: center.longitude, radiusMeters: meters)
+  }
+
+  fileprivate static func box(from southwest: GeoPoint, to northeast: GeoPoint) -> GeoRegion {
+    .box(
+      south: southwest.latitude, west: southwest.longitude, north: northeast.latitude,
+      east: northeast.longitude)
+  }
+
+  fileprivate static func polygon(of vertices: [GeoPoint]) -> GeoRegion {
+    .polygon(vertices.map { .init(latitude: $0.latitude, longitude: $0.longitude) })
+  }
 }
 
 extension Duration {

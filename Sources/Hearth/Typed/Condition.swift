@@ -1,3 +1,5 @@
+import Foundation
+
 /// A condition on the documents of a model, which the compiler has checked.
 ///
 ///     books.where { $0.pages > 400 && ($0.author == "Herbert" || $0.tags.contains("sand")) }
@@ -8,7 +10,11 @@ public struct Condition<Model: DocumentModel> {
   /// The same condition for untyped queries.
   public let filter: Filter
 
-  init(_ filter: Filter) { self.filter = filter }
+  /// Any filter, which the compiler has not checked: for those without an operator of their own.
+  ///
+  ///     let praised = db.collection("reviews").whereField("stars", isGreaterThan: 4)
+  ///     let found = books.where { $0.pages > 400 && Condition(.exists(in: praised, referringBy: "book")) }
+  public init(_ filter: Filter) { self.filter = filter }
 
   /// A filter on a value that is encoded as the model's would be. One that cannot be encoded is
   /// reported by the query.
@@ -160,6 +166,79 @@ extension QueryField where Value: QueryableText {
   /// The text equals `text` if both are `lowercased()`.
   public func equalsIgnoringCase(_ text: String) -> Condition<Model> {
     Condition(.whereField(path, equalsIgnoringCase: text))
+  }
+
+  /// A regular expression is found in the text; see `Filter.whereField(_:matchesPattern:options:)`.
+  public func matchesPattern(_ pattern: String, options: String = "") -> Condition<Model> {
+    Condition(.whereField(path, matchesPattern: pattern, options: options))
+  }
+}
+
+/// A field with a time: a `Date` or a `Timestamp`, or an optional one.
+public protocol QueryableTime {}
+extension Date: QueryableTime {}
+extension Timestamp: QueryableTime {}
+extension Optional: QueryableTime where Wrapped: QueryableTime {}
+
+extension QueryField where Value: QueryableTime {
+  /// The time is on one of some days in a time zone: 0 is the day of the read, 1 the day after. A listener's
+  /// result changes at midnight; see `Filter.whereField(_:isOnDays:in:)`.
+  ///
+  ///     let today = books.where { $0.updated.isOnDays(0...0, in: .current) }
+  public func isOnDays(_ days: ClosedRange<Int>, in zone: TimeZone) -> Condition<Model> {
+    Condition(.whereField(path, isOnDays: days, in: zone))
+  }
+
+  /// The time is later than that of the read plus `offset`, which may be negative. A listener's result changes
+  /// when time passes.
+  public func isAfterNow(_ offset: Duration = .zero) -> Condition<Model> {
+    Condition(.whereField(path, isAfterNow: offset))
+  }
+
+  /// The time is not later than that of the read plus `offset`; see `isAfterNow(_:)`.
+  public func isBeforeNow(_ offset: Duration = .zero) -> Condition<Model> {
+    Condition(.whereField(path, isBeforeNow: offset))
+  }
+}
+
+/// A field with a point: a `GeoPoint`, or an optional one.
+public protocol QueryablePoint {}
+extension GeoPoint: QueryablePoint {}
+extension Optional: QueryablePoint where Wrapped: QueryablePoint {}
+
+extension QueryField where Value: QueryablePoint {
+  /// The point is at most `meters` away from `center`; see `Filter.whereField(_:isWithin:metersOf:)`.
+  public func isWithin(_ meters: Double, metersOf center: GeoPoint) -> Condition<Model> {
+    Condition(.whereField(path, isWithin: meters, metersOf: center))
+  }
+
+  /// The point is in a rectangle of degrees; see `Filter.whereField(_:isWithinBoxFrom:to:)`.
+  public func isWithinBox(from southwest: GeoPoint, to northeast: GeoPoint) -> Condition<Model> {
+    Condition(.whereField(path, isWithinBoxFrom: southwest, to: northeast))
+  }
+
+  /// The point is in a polygon; see `Filter.whereField(_:isWithinPolygon:)`.
+  public func isWithinPolygon(_ vertices: [GeoPoint]) -> Condition<Model> {
+    Condition(.whereField(path, isWithinPolygon: vertices))
+  }
+}
+
+extension QueryField {
+  /// The field refers to a result of another query; see `Filter.whereField(_:isInResultsOf:field:)`.
+  ///
+  ///     let long = books.where { $0.pages > 400 }
+  ///     let found = books.where { $0.sequel.isInResults(of: long) }
+  public func isInResults<Other>(
+    of query: some TypedQueryable<Other>
+  ) -> Condition<Model> where Value == Reference<Other> {
+    Condition(.whereField(path, isInResultsOf: query.untyped))
+  }
+
+  /// Same, for a field that may be missing.
+  public func isInResults<Other>(
+    of query: some TypedQueryable<Other>
+  ) -> Condition<Model> where Value == Reference<Other>? {
+    Condition(.whereField(path, isInResultsOf: query.untyped))
   }
 }
 

@@ -9,7 +9,8 @@
 ///     let book = try await review.book.get()
 ///
 /// It is a ``TypedDocument``: it can be read, listened to, written, and compared in queries. Nothing
-/// checks that the document exists, unless a ``FirestoreReferenceRule`` does.
+/// checks that the document exists, unless a ``FirestoreReferenceRule`` does. A stored reference to a
+/// document of another collection is decoded, too: only the compiler checks the model.
 public typealias Reference<Model: DocumentModel> = TypedDocument<Model>
 
 extension TypedDocument: Codable {
@@ -22,6 +23,10 @@ extension TypedDocument: Codable {
   /// Encodes a `DocumentReference` with `Firestore.Encoder`. Any other encoder throws
   /// `FirestoreEncodingError`.
   public func encode(to encoder: any Encoder) throws { try reference.encode(to: encoder) }
+}
+
+extension TypedDocument: ReferenceConvertible {
+  package var documentReference: any DocumentReferencing { reference }
 }
 
 extension TypedDocument: DocumentValueCodable {

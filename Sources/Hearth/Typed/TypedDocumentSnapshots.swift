@@ -1,6 +1,6 @@
 /// A document, decoded, and its new state after each commit that changes it. Nil while it does not
 /// exist.
-public struct TypedDocumentSnapshots<Model: DocumentModel>: AsyncSequence {
+public struct TypedDocumentSnapshots<Model: DocumentModel>: AsyncSequence, Sendable {
   public typealias Element = Model?
   public typealias Failure = Error
 

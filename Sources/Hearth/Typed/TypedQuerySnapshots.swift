@@ -1,5 +1,5 @@
 /// The results of a query, decoded, and their new state after each commit that changes them.
-public struct TypedQuerySnapshots<Model: DocumentModel>: AsyncSequence {
+public struct TypedQuerySnapshots<Model: DocumentModel>: AsyncSequence, Sendable {
   public typealias Element = [Model]
   public typealias Failure = Error
 

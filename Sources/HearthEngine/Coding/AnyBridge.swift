@@ -8,6 +8,11 @@ package protocol DocumentReferencing: AnyObject {
   var validationError: Status? { get }
 }
 
+/// A value that is stored as a reference.
+package protocol ReferenceConvertible {
+  var documentReference: any DocumentReferencing { get }
+}
+
 /// Converts between `Any`, as users pass and receive it, and the engine's values.
 ///
 /// This file converts input, one level deep; `AnyBridge+Out.swift` converts output.
@@ -125,6 +130,7 @@ package enum AnyBridge {
       guard let integer = Int64(exactly: number) else { return .tooLarge("\(number)") }
       return .scalar(.integer(integer))
     case let number as any BinaryFloatingPoint: return .scalar(.double(Double(number)))
+    case let typed as any ReferenceConvertible: return .reference(typed.documentReference)
     default: return .unsupported(typeName: String(describing: type(of: input)))
     }
   }

@@ -241,7 +241,9 @@ extension Status {
   init(copying path: String, _ error: LMDBError) {
     switch error {
     case .alreadyThere:
-      self.init(.alreadyExists, "\(path.legible) is there already.", cause: error)
+      self.init(
+        .alreadyExists,
+        "\(path.legible) is there already. Name a new file, or let it be replaced.", cause: error)
     case .alreadyOpen:
       self.init(.failedPrecondition, "Another is being written to \(path.legible).", cause: error)
     case .noSpace, .fileTooLarge, .quotaExceeded, .inputOutput:

@@ -106,7 +106,8 @@ extension Status {
     var status = refused(
       .reference,
       "\(path.text) cannot be deleted: \(other.text) refers to it in "
-        + "\(index.components[0].field.canonicalText).")
+        + "\(index.components[0].field.canonicalText), which the rule \(index) forbids. Delete or change "
+        + "that document before or in the same commit.")
     status.constraint = index.publicConstraint
     return status
   }

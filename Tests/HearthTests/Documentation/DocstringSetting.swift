@@ -88,8 +88,10 @@ extension DocstringSetting {
           var publisher = ""
           var embedding = VectorValue([0.25])
           var updated: Date?
+          var sequel: Reference<Book>?
 
           struct Fields: Sendable {
+            var sequel: Field<Reference<Book>?> { Field("sequel") }
             var title: Field<String> { Field("title") }
             var pages: Field<Int> { Field("pages") }
             var tags: Field<[String]> { Field("tags") }

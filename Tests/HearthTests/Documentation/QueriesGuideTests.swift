@@ -9,11 +9,13 @@ import Testing
     var title: String
     var pages: Int
     var tags: [String]
+    var updated: Date?
 
     struct Fields: Sendable {
       var title: Field<String> { Field("title") }
       var pages: Field<Int> { Field("pages") }
       var tags: Field<[String]> { Field("tags") }
+      var updated: Field<Date?> { Field("updated") }
     }
     static let fields = Fields()
   }
@@ -41,6 +43,7 @@ import Testing
       try await books.document(title).setData([
         "title": title, "author": author, "pages": pages, "year": year,
         "tags": title.hasPrefix("Du") ? ["spice", "sand"] : ["tea"], "language": "EN",
+        "updated": Date(),
       ])
     }
     try await books.document("Duna").setData([
@@ -66,9 +69,14 @@ import Testing
       try await typed
       .where {
         $0.title.hasPrefix("Du") && $0.tags.contains(allOf: ["sand", "spice"]) && !($0.pages > 500)
+          && $0.updated.isOnDays(-6...0, in: .gmt)
       }
       .getDocuments()
     #expect(found.map(\.title) == ["Dune", "Dune Messiah"])
+    try await db.document("reviews/r").setData(["book": books.document("Emma"), "stars": 5])
+    let praised = db.collection("reviews").whereField("stars", isGreaterThan: 4)
+    let good = typed.where(Condition(.exists(in: praised, referringBy: "book")))
+    #expect(try await good.getDocuments().map(\.title) == ["Emma"])
     let pages = AggregateField.sum("pages")
     let groups =
       try await books
@@ -115,6 +123,14 @@ import Testing
     let due = db.collection("tasks")
       .whereFilter(.whereField("due", isBeforeNow: .seconds(300)))
     #expect(try await due.getDocuments().documents.map(\.documentID) == ["a"])
+    try await db.document("tasks/c").setData([
+      "due": Timestamp(date: Date(timeIntervalSince1970: 0))
+    ])
+    let today = db.collection("tasks").whereFilter(
+      .whereField("due", isOnDays: 0...0, in: .current))
+    let ofToday = try await today.getDocuments().documents.map(\.documentID)
+    // At midnight, others.
+    #expect(!ofToday.contains("c") && Set(ofToday).isSubset(of: ["a", "b"]))
     let recent = db.collection("reviews").order(by: "stars", descending: true).limit(to: 3)
     let page = books.order(by: "title").limit(to: 20).including(
       .reference("by", including: .reference("publisher")),

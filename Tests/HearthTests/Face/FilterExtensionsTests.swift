@@ -150,6 +150,32 @@ import Testing
     }
   }
 
+  @Test func `regions and times have forms for names with dots`() async throws {
+    let oslo = GeoPoint(latitude: 59.9, longitude: 10.7)
+    let around = [
+      GeoPoint(latitude: 59, longitude: 10), GeoPoint(latitude: 61, longitude: 10),
+      GeoPoint(latitude: 60, longitude: 12),
+    ]
+    try await books.document("dotted").setData(["a.b": oslo, "t.u": Timestamp(date: Date())])
+    try await books.document("nested").setData([
+      "a": ["b": oslo], "t": ["u": Timestamp(date: Date())],
+    ])
+    func filters(_ place: FieldPath, _ time: FieldPath) -> [Filter] {
+      [
+        .whereField(place, isWithin: 10, metersOf: oslo),
+        .whereField(place, isWithinBoxFrom: oslo, to: around[2]),
+        .whereField(place, isWithinPolygon: around), .whereField(time, isAfterNow: .seconds(-600)),
+        .whereField(time, isBeforeNow: .zero), .whereField(time, isOnDays: -1...1, in: .gmt),
+      ]
+    }
+    for filter in filters(FieldPath(["a.b"]), FieldPath(["t.u"])) {
+      #expect(try await found(filter) == ["dotted"])
+    }
+    for filter in filters(FieldPath(["a", "b"]), FieldPath(["t", "u"])) {
+      #expect(try await found(filter) == ["nested"])
+    }
+  }
+
   @Test func `inequalities that are only conditions order nothing`() async throws {
     try await fill()
     let either = Filter.orFilter([

@@ -30,6 +30,8 @@ import Testing
     var editor: Author?
     var genre: Genre
     var updated: Date?
+    var place: GeoPoint?
+    var series: TypedDocument<Author>?
 
     struct Fields: Sendable {
       var id: Field<String> { .documentID }
@@ -41,6 +43,8 @@ import Testing
       var editor: Field<Author?> { Field("editor") }
       var genre: Field<Genre> { Field("genre") }
       var updated: Field<Date?> { Field("updated") }
+      var place: Field<GeoPoint?> { Field("place") }
+      var series: Field<TypedDocument<Author>?> { Field("series") }
     }
     static let fields = Fields()
 
@@ -88,6 +92,10 @@ import Testing
     try await withBooks { db, books in
       let plain = db.collection("books")
       let author = FieldPath(["author", "name"])
+      let authors = db.collection("authors", of: Author.self)
+      let oslo = GeoPoint(latitude: 59.9, longitude: 10.7)
+      let bergen = GeoPoint(latitude: 60.4, longitude: 15.3)
+      let bodo = GeoPoint(latitude: 67.3, longitude: 14.4)
       let pairs: [(TypedQuery<Book>, Query)] = [
         (books.where(\.pages == 400), plain.whereField("pages", isEqualTo: 400)),
         (books.where(\.pages != 400), plain.whereField("pages", isNotEqualTo: 400)),
@@ -131,6 +139,47 @@ import Testing
         (
           books.where { $0.title.equalsIgnoringCase("a") },
           plain.whereFilter(.whereField("title", equalsIgnoringCase: "a"))
+        ),
+        (
+          books.where { $0.title.matchesPattern("^a", options: "i") },
+          plain.whereFilter(.whereField("title", matchesPattern: "^a", options: "i"))
+        ),
+        (
+          books.where { $0.updated.isOnDays(-1...0, in: .gmt) },
+          plain.whereFilter(.whereField("updated", isOnDays: -1...0, in: .gmt))
+        ),
+        (
+          books.where { $0.updated.isAfterNow() },
+          plain.whereFilter(.whereField("updated", isAfterNow: .zero))
+        ),
+        (
+          books.where { $0.updated.isBeforeNow(.seconds(-60)) },
+          plain.whereFilter(.whereField("updated", isBeforeNow: .seconds(-60)))
+        ),
+        (
+          books.where { $0.place.isWithin(9, metersOf: oslo) },
+          plain.whereFilter(.whereField("place", isWithin: 9, metersOf: oslo))
+        ),
+        (
+          books.where { $0.place.isWithinBox(from: oslo, to: bergen) },
+          plain.whereFilter(.whereField("place", isWithinBoxFrom: oslo, to: bergen))
+        ),
+        (
+          books.where { $0.place.isWithinPolygon([oslo, bergen, bodo]) },
+          plain.whereFilter(.whereField("place", isWithinPolygon: [oslo, bergen, bodo]))
+        ),
+        (
+          books.where { $0.series.isInResults(of: authors.where(\.name == "x")) },
+          plain.whereFilter(
+            .whereField(
+              "series", isInResultsOf: db.collection("authors").whereField("name", isEqualTo: "x")))
+        ),
+        (
+          books.where { $0.pages > 4 && Condition(.exists(in: plain, referringBy: "series")) },
+          plain.whereFilter(
+            .andFilter([
+              .whereField("pages", isGreaterThan: 4), .exists(in: plain, referringBy: "series"),
+            ]))
         ),
         (
           books.where { !($0.pages > 4 && $0.title == "a") },
@@ -292,6 +341,36 @@ import Testing
   }
 
   // MARK: Selections, vectors, listeners
+
+  @Test func `a typed reference is a value of a dictionary, of a list and of a filter`()
+    async throws
+  {
+    try await withBooks { db, books in
+      let herbert = db.collection("authors", of: Author.self).document("herbert")
+      let dune = books.document("dune").untyped
+      try await dune.setData(["series": herbert, "all": [herbert]])
+      try await dune.updateData(["last": Optional(herbert) as Any])
+      let found = try await dune.getDocument()
+      for field in ["series", "last"] {
+        #expect(found[field] as? DocumentReference == herbert.untyped)
+      }
+      #expect(found["all"] as? [DocumentReference] == [herbert.untyped])
+      let theirs = books.untyped.whereField("series", isEqualTo: herbert)
+      #expect(try await theirs.getDocuments().count == 1)
+    }
+  }
+
+  /// `cancelOnGracefulShutdown()` demands it.
+  @Test func `sequences of typed snapshots go to other tasks`() async throws {
+    try await withBooks { db, books in
+      try await books.document("dune").set(Book("Dune"))
+      let (all, one) = (books.snapshots, books.document("dune").snapshots)
+      let first = Task { try await all.first { _ in true }?.map(\.title) }
+      let second = Task { try await one.first { _ in true }??.title }
+      #expect(try await first.value == ["Dune"])
+      #expect(try await second.value == "Dune")
+    }
+  }
 
   @Test func `a selection reads some fields, with their types`() async throws {
     try await withBooks { db, books in

@@ -95,7 +95,8 @@ extension GrowthRoute {
       .whereField("list", arrayContainedIn: Array((0..<count).reversed()))
     },
     condition(
-      "a polygon", ["Filter.whereField(_:isWithinPolygon:)"], because: "There is one call."
+      "a polygon", ["Filter.whereField(_:isWithinPolygon:)", "QueryField.isWithinPolygon(_:)"],
+      because: lists
     ) { count in
       .whereField(
         "place",
