@@ -147,7 +147,9 @@ final class RemotePlanState: DocumentState {
     for path in unknown where known[path] == nil { known[path] = .some(nil) }
     for key in keys { paths[key] = [] }
     var seen: Set<ResourcePath> = []
-    for document in found where seen.insert(document.path).inserted {
+    // In the order of a file's entries, which is that of the changes by rules.
+    let inOrder = found.sorted { ResourcePath.compare($0.path, $1.path) < 0 }
+    for document in inOrder where seen.insert(document.path).inserted {
       let collectionID = document.path.parent.id
       for index in indexes.values
       where UTF8Order.areEqual(index.definition.collectionID, collectionID) {

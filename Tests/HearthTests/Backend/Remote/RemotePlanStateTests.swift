@@ -134,6 +134,20 @@ import Testing
     #expect(plan.isEmpty)
   }
 
+  @Test func `rules change documents in the order of their names, whatever order a server has`()
+    throws
+  {
+    let server = try Server()
+    try server.store("authors/a", MapValue())
+    for n in [2, 0, 10, 1] { try server.store("books/\(n)", Self.book(n)) }
+    let state = server.state()
+    var plan = server.plan(on: state)
+    let delete = Mutation(path: ResourcePath(relative: "authors/a"), operation: .delete)
+    let cascaded = try plan.plan([delete]).cascaded
+    #expect(cascaded.map(\.text) == ["books/0", "books/1", "books/10", "books/2"])
+    #expect(state.changes.dropFirst().map(\.path) == cascaded)
+  }
+
   @Test func `a plan does not go on without what it could not read`() throws {
     let server = try Server()
     server.fault = Status(.unavailable, "The server is gone.")
