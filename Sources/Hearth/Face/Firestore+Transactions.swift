@@ -68,11 +68,10 @@ extension Firestore {
   /// the form with a completion handler, and <doc:WritesAndListeners>. As any awaited write,
   /// returns after the callbacks of this process's listeners whose results the transaction changes.
   ///
-  /// Throws the error that the block stored in its error pointer; `aborted` after the last attempt,
-  /// or `failedPrecondition` if the block only read, with a message that names contention and the
-  /// number of attempts; any other error of the
-  /// commit; or `CancellationError`: after the task is cancelled, no commit begins and the block
-  /// does not run again.
+  /// Throws the error that the block stored in its error pointer, an `NSError` (see the form whose block
+  /// throws); `aborted` after the last attempt, or `failedPrecondition` if the block only read, with a
+  /// message that names contention and the number of attempts; any other error of the commit; or
+  /// `CancellationError`: after the task is cancelled, no commit begins and the block does not run again.
   @discardableResult
   public func runTransaction(
     _ updateBlock: @escaping (Transaction, NSErrorPointer) -> sending Any?,

@@ -3,14 +3,9 @@ extension Transaction {
   /// Reads a document of a model; blocks while it reads. Nil if it does not exist.
   ///
   ///     let books = db.collection("books", of: Book.self)
-  ///     try await db.runTransaction { transaction, errorPointer in
-  ///       do {
-  ///         let dune = try transaction.get(books.document("dune"))
-  ///         try transaction.update(books.document("emma")) { $0.pages = dune?.pages ?? 0 }
-  ///       } catch {
-  ///         errorPointer?.pointee = error as NSError
-  ///       }
-  ///       return nil
+  ///     try await db.runTransaction { transaction in
+  ///       let dune = try transaction.get(books.document("dune"))
+  ///       try transaction.update(books.document("emma")) { $0.pages = dune?.pages ?? 0 }
   ///     }
   ///
   /// Throws `DecodingError` if the document does not match the model, and what `getDocument` throws.
