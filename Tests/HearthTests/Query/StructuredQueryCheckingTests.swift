@@ -1,3 +1,4 @@
+import ProcessorTime
 import Testing
 
 @testable import Hearth
@@ -127,7 +128,7 @@ import Testing
   }
 
   @Test func `a long conjunction of alternatives is refused at once`() {
-    let start = ContinuousClock.now
+    let start = ProcessorTime.ofThread
     let refused = sentence { query in
       query.add(
         .all(
@@ -138,7 +139,7 @@ import Testing
       refused
         == "The query may not have more than 100 filters + sort orders + ancestor total. Currently "
         + "there are 2001 filters, 0 sort orders, and no ancestor filter.")
-    #expect(ContinuousClock.now - start < .seconds(2))
+    #expect(ProcessorTime.ofThread - start < .seconds(2))
     // What all alternatives have in common is no alternative.
     let both = [compare("a", .equal, .integer(1)), compare("a", .equal, .integer(2))]
     #expect(accepts(.any(both), .all(both)))

@@ -1,3 +1,4 @@
+import ProcessorTime
 import Testing
 
 @testable import Hearth
@@ -36,9 +37,9 @@ import Testing
       #expect(try passes(.containsText, part, text) == expected, "\(part) in \(text)")
     }
     let long = String(repeating: "a", count: 1 << 20)
-    let began = ContinuousClock.now
+    let began = ProcessorTime.ofThread
     #expect(try !passes(.containsText, String(repeating: "a", count: 1 << 19) + "b", long))
     // Comparing at each position would take minutes.
-    #expect(ContinuousClock.now - began < .seconds(30))
+    #expect(ProcessorTime.ofThread - began < .seconds(30))
   }
 }

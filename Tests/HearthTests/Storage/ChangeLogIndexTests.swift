@@ -1,5 +1,6 @@
 import Foundation
 import LMDB
+import ProcessorTime
 import Testing
 
 @testable import Hearth
@@ -140,16 +141,12 @@ import Testing
       for document in past {
         #expect(try document.body.map() == MapValue([("n", .integer(0))]))
       }
-      // In turns: other tests may disturb all runs of one of them.
-      var now = Duration.seconds(100)
-      var before = now
-      for _ in 0..<40 {
-        now = min(now, try fastest { _ = try snapshot.documents(matching: effective) })
-        before = min(
-          before, try fastest { _ = try snapshot.documents(matching: effective, asOf: then) })
-      }
-      print("after \(others) other changes: now \(now), before \(before)")
-      if !hasSanitizer { #expect(before < now * 4) }
+      let rounds = Soak.isOn ? 50 : 5
+      let ratio = try ProcessorTime.ratio(
+        of: { for _ in 0..<rounds { _ = try snapshot.documents(matching: effective, asOf: then) } },
+        to: { for _ in 0..<rounds { _ = try snapshot.documents(matching: effective) } }, below: 4)
+      print("after \(others) other changes: before and now \(ratio)")
+      if !hasSanitizer { #expect(ratio < 4) }
     }
     #expect(try fixture.store.check().problems == [])
   }
@@ -186,16 +183,6 @@ import Testing
       #expect(overlay.keptVersions <= 64)
       #expect(try overlay.results().count == 20)
     }
-  }
-
-  private func fastest(_ body: () throws -> Void) rethrows -> Duration {
-    var best = Duration.seconds(100)
-    for _ in 0..<(Soak.isOn ? 50 : 5) {
-      let began = ContinuousClock.now
-      try body()
-      best = min(best, ContinuousClock.now - began)
-    }
-    return best
   }
 
   @Test func `a damaged record of the log keeps nobody from writing`() throws {

@@ -1,3 +1,4 @@
+import ProcessorTime
 import Testing
 
 @testable import HearthEngine
@@ -15,8 +16,8 @@ import Testing
 
   @Test func `a long repetition is found in linear time`() {
     let wanted = [Int](repeating: 1, count: 50_000) + [2]
-    let start = ContinuousClock.now
+    let start = ProcessorTime.ofThread
     #expect(!SequenceSearch(wanted).isFound(in: [Int](repeating: 1, count: 100_000)))
-    #expect(ContinuousClock.now - start < .seconds(20))
+    #expect(ProcessorTime.ofThread - start < .seconds(20))
   }
 }
