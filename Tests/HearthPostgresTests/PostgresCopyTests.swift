@@ -67,11 +67,12 @@
     private func lines(_ db: Firestore) async throws -> [String] {
       let backend = try db.database().backend
       let limits = DocumentPage.Limits(count: 100_000, byteCount: 1 << 30)
-      return try await backend.awaiting { backend.page(after: nil, limits, $0, $1) }.documents.map {
-        let times = "\($0.createTime.microseconds) \($0.updateTime.microseconds)"
-        return "\($0.path.text) \(times) \(Data($0.body.bytes).base64EncodedString())"
-      }
-      .sorted()
+      return try await backend.awaiting { backend.read(.page(after: nil, limits), $0, $1) }.answer
+        .page.documents.map {
+          let times = "\($0.createTime.microseconds) \($0.updateTime.microseconds)"
+          return "\($0.path.text) \(times) \(Data($0.body.bytes).base64EncodedString())"
+        }
+        .sorted()
     }
 
     private func copy(_ old: Firestore, _ new: Firestore) async throws {

@@ -16,6 +16,12 @@
         operation: try .set(encoding: MapValue([("n", .integer(n))])))
     }
 
+    /// Nil if that is as far as the database goes back.
+    private static func oldestReadableTime(of backend: RemoteBackend) throws -> Timestamp? {
+      let trimmed = try backend.store.readBlocking(RemoteRead()).record.trimmedTime
+      return trimmed == 0 ? nil : Timestamp(Instant(microseconds: trimmed))
+    }
+
     private func exclusive(_ backend: any Backend) async throws -> TransactionID {
       var start = TransactionStart(at: CallSite(file: #file, line: #line))
       start.isExclusive = true
@@ -161,9 +167,9 @@
       let after = try bytes()
       #expect(after.counted == after.logged)
       #expect((270_000...301_000).contains(after.logged), "\(after.logged)")
-      let oldest = try await cutter.awaiting { cutter.oldestReadableTime($0, $1) }
-      let time = try #require(oldest)
-      var token = try await cutter.awaiting { cutter.token(at: time, $0, $1) }
+      let time = try #require(try Self.oldestReadableTime(of: cutter))
+      var token = cutter.token(
+        after: try await cutter.versioned(.nothing, at: time).version.sequence)
       var sequences: [UInt64] = []
       while true {
         let from = token
@@ -192,9 +198,9 @@
       repeat {
         let start = position
         let page = try await backend.awaiting {
-          backend.page(
-            after: start, DocumentPage.Limits(count: 512, byteCount: 4_000_000), $0, $1)
-        }
+          backend.read(
+            .page(after: start, DocumentPage.Limits(count: 512, byteCount: 4_000_000)), $0, $1)
+        }.answer.page
         #expect(page.documents.count <= 5)
         ids += page.documents.map(\.path.id)
         position = page.next
@@ -257,7 +263,8 @@
       #expect(answer.formerVersions.map { $0.version?.sequence } == [5, nil])
       let paths = [ResourcePath(["c", "a"]), ResourcePath(["c", "b"])]
       for (position, time) in times.enumerated() {
-        let found = try await backend.documents(at: paths, asOf: Timestamp(time))
+        let found = try await backend.versioned(.documents(at: paths), at: Timestamp(time)).answer
+          .documents
         let versions = found.map { $0?.updateTime }
         #expect(versions == [position == 21 ? times[20] : time, position < 21 ? nil : times[21]])
       }
@@ -328,9 +335,9 @@
       let late = try Self.open(url, hoursLater: 2)
       // The first one trims afterwards, before the second one is done.
       for n in 3...4 as ClosedRange<Int64> { _ = try await late.commit([try set("c/1", n)]) }
-      #expect(
-        try await late.awaiting { late.oldestReadableTime($0, $1) } == Timestamp(second))
-      let readable = try await late.documents(at: [path], asOf: Timestamp(second))
+      #expect(try Self.oldestReadableTime(of: late) == Timestamp(second))
+      let readable = try await late.versioned(.documents(at: [path]), at: Timestamp(second)).answer
+        .documents
       #expect(readable[0]?.updateTime == second)
       func expectOutOfRange(_ body: () async throws -> Void) async {
         do {
@@ -342,7 +349,8 @@
         }
       }
       await expectOutOfRange {
-        let read = try await late.documents(at: [path], asOf: Timestamp(first))
+        let read = try await late.versioned(.documents(at: [path]), at: Timestamp(first)).answer
+          .documents
         Issue.record("\(read[0]?.updateTime.microseconds ?? 0), not \(first.microseconds)")
       }
       await expectOutOfRange {
@@ -546,9 +554,10 @@
         let start = TransactionStart(at: CallSite(file: #file, line: #line))
         let id = try await backend.awaiting { backend.beginTransaction(start, .lent, $0) }
         let context = RequestContext(thread: .lent, transaction: id)
-        let found = try await backend.awaiting { backend.documents(matching: asked, context, $0) }
+        let found = try await backend.awaiting { backend.read(.results(of: asked), context, $0) }
+          .answer.results
         #expect(found.isEmpty)
-        var request = CommitRequest([try set(name, 1)])
+        var request = CommitRequest([try set(name, 1)], isAwaited: false)
         request.transaction = id
         requests.append(request)
       }
@@ -556,7 +565,7 @@
       let outcomes = Guarded<[String]>([])
       await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
         for request in requests {
-          backend.submit(request, .busy) { outcome in
+          backend.commit(request, .busy) { outcome in
             let isLast = outcomes.withLock { outcomes in
               switch outcome {
               case .success: outcomes.append("applied")
@@ -567,10 +576,10 @@
             if isLast { done.resume() }
           }
         }
-        backend.rollback(hold)
+        backend.end(hold, isRetried: false)
       }
       #expect(outcomes.withLock(\.self).sorted() == ["aborted", "applied"])
-      #expect(try await backend.documents(matching: asked).count == 1)
+      #expect(try await backend.read(.results(of: asked)).results.count == 1)
       try await db.terminate()
     }
 
@@ -601,7 +610,7 @@
       try await db.indexes.waitUntilReady()
       let backend = try db.database().backend
       for n in 0..<4 as Range<Int64> { _ = try await backend.commit([try set("d/\(n)", n)]) }
-      let time = try await backend.awaiting { backend.newestTime($0, $1) }
+      let time = try await backend.newestVersion().time
       _ = try await backend.commit([
         try set("d/0", 100), Mutation(path: ResourcePath(["d", "1"]), operation: .delete),
         try set("d/new", 2),
@@ -612,10 +621,10 @@
           StructuredQuery.Comparison(
             field: FieldSegments(["n"]), operator: .lessThan, operand: .integer(10)))
       ]
-      let past = try await backend.documents(matching: query, asOf: time)
+      let past = try await backend.versioned(.results(of: query), at: time).answer.results
       #expect(past.map(\.path.id) == ["0", "1", "2", "3"])
       query.limit = 2
-      let page = try await backend.documents(matching: query, asOf: time)
+      let page = try await backend.versioned(.results(of: query), at: time).answer.results
       #expect(page.map(\.path.id) == ["0", "1"])
       try await db.terminate()
     }
@@ -673,7 +682,7 @@
       try await batch.commit()
       let copy = try await DatabaseCopy.begin(from: old, to: new)
       try await copy.copyDocuments()
-      let target = try new.database().backend
+      let target = try new.database().backend.asChangeFeed()
       var documents: Set<ResourcePath> = []
       var states = 0
       var sequence: UInt64 = 0
@@ -711,12 +720,13 @@
       let id = try await early.awaiting { early.beginTransaction(begin, .lent, $0) }
       let context = RequestContext(thread: .lent, transaction: id)
       let query = StructuredQuery(.collection(ResourcePath(["c"])))
-      let found = try await early.awaiting { early.documents(matching: query, context, $0) }
+      let found = try await early.awaiting { early.read(.results(of: query), context, $0) }.answer
+        .results
       #expect(found.isEmpty)
       _ = try await early.commit([try set("c/other", 1)])
       // The first one trims afterwards, before the second one is done.
       for n in 1...2 as ClosedRange<Int64> { _ = try await late.commit([try set("d/1", n)]) }
-      #expect(try await late.awaiting { late.oldestReadableTime($0, $1) } != nil)
+      #expect(try Self.oldestReadableTime(of: late) != nil)
       var request = CommitRequest([try set("c/own", 1)])
       request.transaction = id
       do {
@@ -733,7 +743,8 @@
       let new = try Firestore.open(PostgresServer.newURL())
       let copy = try await DatabaseCopy.begin(from: old, to: new)
       try await copy.copyDocuments()
-      let (source, target) = (try old.database().backend, try new.database().backend)
+      let source = try old.database().backend.asChangeFeed()
+      let target = try new.database().backend.asChangeFeed()
       // More than two commits of the target hold.
       let text = String(repeating: "x", count: 900_000)
       let mutations = try (0..<11).map { n in

@@ -32,7 +32,8 @@
       for attempt in 1...5 {
         let id = try await backend.awaiting { backend.beginTransaction(start, .lent, $0) }
         let context = RequestContext(thread: .lent, transaction: id)
-        let found = try await backend.awaiting { backend.documents(at: [path], context, $0) }
+        let found = try await backend.awaiting { backend.read(.documents(at: [path]), context, $0) }
+          .answer.documents
         // The way to the client and back.
         try await Task.sleep(for: .milliseconds(.random(in: 1...5)))
         guard case .integer(let n)? = try found[0]?.body.map()["n"] else { return }
@@ -71,7 +72,11 @@
         .comparison(.init(field: FieldSegments(["n"]), operator: .equal, operand: .integer(0)))
       ]
       query.orders = [.init(field: FieldSegments(["m"]))]
-      let missing = try await backend.explain(query, analyzes: false).missingIndexes
+      func missingIndexes(of query: StructuredQuery) async throws -> [String] {
+        let request = ExplainRequest(query: EffectiveQuery(query))
+        return try await backend.read(.explanation(request)).explanation.missingIndexes
+      }
+      let missing = try await missingIndexes(of: query)
       #expect(missing.count == 1 && missing[0].contains(#""fieldPath":"n""#), "\(missing)")
       try await backend.declare([
         IndexDefinition(
@@ -82,9 +87,9 @@
           ])
       ])
       try await backend.waitForIndexes()
-      #expect(try await backend.explain(query, analyzes: false).missingIndexes == [])
+      #expect(try await missingIndexes(of: query) == [])
       let all = StructuredQuery(.collection(ResourcePath(["counters"])))
-      #expect(try await backend.explain(all, analyzes: false).missingIndexes == [])
+      #expect(try await missingIndexes(of: all) == [])
     }
 
     /// As after a failover to a replica that did not have the last declaration.
@@ -110,17 +115,19 @@
       query.filters = [
         .comparison(.init(field: FieldSegments(["n"]), operator: .equal, operand: .integer(0)))
       ]
-      #expect(try await backend.documents(matching: query).count == 1)
-      #expect(try await backend.documents(matching: query, asOf: Timestamp(time)).count == 1)
+      #expect(try await backend.read(.results(of: query)).results.count == 1)
+      #expect(
+        try await backend.versioned(.results(of: query), at: Timestamp(time)).answer.results.count
+          == 1)
       _ = try await backend.commit([try Self.set(1)])
-      #expect(try await backend.documents(matching: query).isEmpty)
+      #expect(try await backend.read(.results(of: query)).results.isEmpty)
       // Another declaration is not taken for the one that was lost.
       let other = try Self.open(url)
       defer { other.close() }
       try await other.declare([index])
       try await other.waitForIndexes()
       _ = try await backend.commit([try Self.set(0)])
-      #expect(try await other.documents(matching: query).count == 1)
+      #expect(try await other.read(.results(of: query)).results.count == 1)
     }
 
     @Test func `a notification that came with an answer is not waited for`() throws {

@@ -226,7 +226,7 @@
         await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
           for (number, name) in names.enumerated() {
             guard let mutation = try? set("c/\(name)", isNew: number < 3) else { continue }
-            backend.submit(CommitRequest([mutation]), .busy) { outcome in
+            backend.commit(CommitRequest([mutation], isAwaited: false), .busy) { outcome in
               let isLast = outcomes.withLock { outcomes in
                 switch outcome {
                 case .success(let result): outcomes[number] = "\(result.sequence)"
@@ -238,7 +238,7 @@
             }
           }
           proxy.cutNextCommit()
-          backend.rollback(hold)
+          backend.end(hold, isRetried: false)
         }
         let last = round * 3 + 1
         #expect(

@@ -27,7 +27,7 @@
         func advance(by count: Int64) { microseconds.withLock { $0 += count } }
       }
 
-      var backends: [any LocalBackend] { [blind, reading, memory] }
+      var backends: [any LocalBackend & StoreBackend] { [blind, reading, memory] }
 
       init() throws {
         let clock = clock
@@ -56,7 +56,7 @@
         let outcomes = Guarded<[Int: String]>([:])
         await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
           for (number, mutations) in requests.enumerated() {
-            backend.submit(CommitRequest(mutations), .busy) { outcome in
+            backend.commit(CommitRequest(mutations, isAwaited: false), .busy) { outcome in
               let isLast = outcomes.withLock { outcomes in
                 outcomes[number] = World.text(outcome)
                 return outcomes.count == requests.count
@@ -64,7 +64,7 @@
               if isLast { done.resume() }
             }
           }
-          backend.rollback(hold)
+          backend.end(hold, isRetried: false)
         }
         return outcomes.withLock { outcomes in requests.indices.map { outcomes[$0] ?? "" } }
       }
@@ -175,8 +175,8 @@
         }
         var known: [ResourcePath: Instant] = [:]
         let stored = try await world.memory.awaiting {
-          world.memory.documents(at: random.paths, .lent, $0)
-        }
+          world.memory.read(.documents(at: random.paths), .lent, $0)
+        }.answer.documents
         for document in stored.compactMap(\.self) { known[document.path] = document.updateTime }
         world.clock.advance(by: Int64(random.below(3)) * 5)
         var requests: [[Mutation]] = []
@@ -232,9 +232,11 @@
         let start = TransactionStart(at: CallSite(file: #file, line: #line))
         let id = try await backend.awaiting { backend.beginTransaction(start, .lent, $0) }
         let context = RequestContext(thread: .lent, transaction: id)
-        _ = try await backend.awaiting { backend.documents(at: paths, context, $0) }
+        _ = try await backend.awaiting { backend.read(.documents(at: paths), context, $0) }.answer
+          .documents
         if let query {
-          _ = try await backend.awaiting { backend.documents(matching: query, context, $0) }
+          _ = try await backend.awaiting { backend.read(.results(of: query), context, $0) }.answer
+            .results
         }
         if !overtaking.isEmpty { _ = try await world.commit([overtaking], to: backend) }
         var request = CommitRequest(writes)
@@ -243,7 +245,7 @@
         do { outcome = .success(try await backend.commit(request)) } catch let status as Status {
           outcome = .failure(status)
         }
-        backend.rollback(id)
+        backend.end(id, isRetried: false)
         found.append(World.text(outcome))
       }
       #expect(found[0] == found[2], "\(paths) \(overtaking) \(writes) \(String(describing: query))")
@@ -307,10 +309,12 @@
       var last = try await backends[0].commit([try set(0)]).commitTime
       for round in 1...3 as ClosedRange<Int64> {
         let time = Timestamp(Instant(microseconds: start + 5_000_000 + round * 1000))
-        let read = try await backends[1].documents(at: [path], asOf: time)
+        let read = try await backends[1].versioned(.documents(at: [path]), at: time).answer
+          .documents
         let committed = try await backends[0].commit([try set(round)]).commitTime
         #expect(committed > Instant(time) && committed > last)
-        let again = try await backends[1].documents(at: [path], asOf: time)
+        let again = try await backends[1].versioned(.documents(at: [path]), at: time).answer
+          .documents
         #expect(again[0]?.sequence == read[0]?.sequence)
         last = committed
       }

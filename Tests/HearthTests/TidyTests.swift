@@ -12,7 +12,8 @@ import Testing
     ["TTL"],
     ["Indexing"],
     ["Query"],
-    ["Planning"], ["Execution"], ["Writing"], ["Maintenance"], ["Observation"], ["Backend"],
+    ["Planning"], ["Execution"], ["Reading"], ["Writing"], ["Maintenance"], ["Observation"],
+    ["Backend"],
   ]
 
   @Test(arguments: [

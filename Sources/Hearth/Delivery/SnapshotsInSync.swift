@@ -18,18 +18,18 @@ extension Firestore {
 
 /// The registration of a snapshots-in-sync listener.
 private final class InSyncListening: NSObject, ListenerRegistration, Sendable {
-  private let backend: (any Backend)?
-  private let observer: Int
+  private let observation: Observation?
 
   init(_ callbackTarget: CallbackTarget, _ firestore: Firestore, _ callback: Callback<Void>) {
     do {
-      backend = try firestore.database().backend
+      observation = try firestore.database().backend.observeSyncs { _ in
+        callbackTarget.carry((), to: callback)
+      }
     } catch {
-      backend = nil
+      observation = nil
       firestore.report(unheard: Status(readingFailed: error).nsError)
     }
-    observer = backend?.addSyncObserver { _ in callbackTarget.carry((), to: callback) } ?? 0
   }
 
-  func remove() { backend?.removeSyncObserver(observer) }
+  func remove() { observation?.end() }
 }

@@ -46,10 +46,8 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
     try await reporting {
       let (aggregations, checked) = try checked()
       let backend = try query.firestore.database().backend
-      let values = try await backend.awaiting {
-        backend.aggregate(aggregations, over: checked, $0, $1)
-      }
-      return AggregateQuerySnapshot(self, values)
+      let answer = try await backend.read(.values(of: aggregations, over: checked))
+      return AggregateQuerySnapshot(self, try answer.values)
     }
   }
 
@@ -68,7 +66,11 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
       let (aggregations, checked) = try checked()
       return (
         try query.firestore.database(),
-        { $0.aggregate(aggregations, over: checked, .busy, $1) }
+        {
+          $0.read(
+            .values(of: aggregations, over: checked), .busy,
+            { try $0.values }, $1)
+        }
       )
     } showing: { [self] in
       AggregateQuerySnapshot(self, $0)

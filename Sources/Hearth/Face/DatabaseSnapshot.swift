@@ -33,7 +33,7 @@ public final class DatabaseSnapshot: Sendable {
     try await reporting {
       let paths = try references.map { try $0.path(in: firestore) }
       let backend = try firestore.database().backend
-      let found = try await backend.documents(at: paths, asOf: time)
+      let found = try await backend.versioned(.documents(at: paths), at: time).answer.documents
       return zip(references, found).map { DocumentSnapshot($0, $1) }
     }
   }
@@ -44,8 +44,8 @@ public final class DatabaseSnapshot: Sendable {
     try await reporting {
       let checked = try query.checked(in: firestore)
       let backend = try firestore.database().backend
-      return QuerySnapshot(
-        query, first: try await backend.documents(matching: checked, asOf: time))
+      let found = try await backend.versioned(.results(of: checked), at: time)
+      return QuerySnapshot(query, first: try found.answer.results)
     }
   }
 
@@ -70,8 +70,8 @@ public final class DatabaseSnapshot: Sendable {
     try await reporting {
       let (aggregations, checked) = try query.checked(in: firestore)
       let backend = try firestore.database().backend
-      return AggregateQuerySnapshot(
-        query, try await backend.aggregate(aggregations, over: checked, asOf: time))
+      let found = try await backend.versioned(.values(of: aggregations, over: checked), at: time)
+      return AggregateQuerySnapshot(query, try found.answer.values)
     }
   }
 }
@@ -88,7 +88,10 @@ extension Firestore {
   public func snapshot(at time: Timestamp? = nil) async throws -> DatabaseSnapshot {
     try await reporting {
       let backend = try database().backend
-      return DatabaseSnapshot(self, at: try await backend.time(at: time))
+      guard let time else {
+        return DatabaseSnapshot(self, at: try await backend.newestVersion().time)
+      }
+      return DatabaseSnapshot(self, at: Timestamp(Instant(time)))
     }
   }
 }

@@ -77,7 +77,11 @@ extension DocumentReference {
   /// Reads the document, and calls `done` on any thread.
   private func fetch(_ done: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void) {
     do {
-      try resolved().call({ $0.documents(at: [resourcePath], .brief, $1) }) { [self] result in
+      try resolved().call({
+        $0.read(
+          .documents(at: [resourcePath]), .brief, { try $0.documents },
+          $1)
+      }) { [self] result in
         done(result.map { DocumentSnapshot(self, $0[0]) }.mapError(\.nsError))
       }
     } catch {

@@ -26,7 +26,7 @@ public struct BlockingFirestore: Sendable {
   public func getAll(_ references: [DocumentReference]) throws -> [DocumentSnapshot] {
     try reporting {
       let paths = try references.map { try $0.path(in: firestore) }
-      let found = try backend.documentsBlocking(at: paths)
+      let found = try backend.readBlocking(.documents(at: paths)).documents
       return zip(references, found).map { DocumentSnapshot($0, $1) }
     }
   }
@@ -37,7 +37,7 @@ public struct BlockingFirestore: Sendable {
   /// another database, `dataLoss` for a damaged document.
   public func getDocuments(_ query: Query) throws -> QuerySnapshot {
     try reporting {
-      let found = try backend.documentsBlocking(matching: query.checked(in: firestore))
+      let found = try backend.readBlocking(.results(of: query.checked(in: firestore))).results
       return QuerySnapshot(query, first: found)
     }
   }
@@ -53,8 +53,8 @@ public struct BlockingFirestore: Sendable {
   public func getAggregation(_ query: AggregateQuery) throws -> AggregateQuerySnapshot {
     try reporting {
       let (aggregations, checked) = try query.checked(in: firestore)
-      let values = try backend.aggregateBlocking(aggregations, over: checked)
-      return AggregateQuerySnapshot(query, values)
+      let answer = try backend.readBlocking(.values(of: aggregations, over: checked))
+      return AggregateQuerySnapshot(query, try answer.values)
     }
   }
 
@@ -78,13 +78,13 @@ public struct BlockingFirestore: Sendable {
   /// Declares rules for references, as `FirestoreReferences.declare(_:)` does. Returns when this is
   /// durable. Throws the errors of that method.
   public func declare(_ rules: [FirestoreReferenceRule]) throws {
-    try reporting { try backend.declareBlocking(rules.map { try $0.definition() }) }
+    try reporting { try backend.asIndexed().declareBlocking(rules.map { try $0.definition() }) }
   }
 
   /// Declares indexes, as `FirestoreIndexes.declare(_:)` does. Returns when this is durable, before
   /// they are built. Throws the errors of that method.
   public func declare(_ indexes: [FirestoreIndex]) throws {
-    try reporting { try backend.declareBlocking(indexes.map { try $0.definition() }) }
+    try reporting { try backend.asIndexed().declareBlocking(indexes.map { try $0.definition() }) }
   }
 
   private var backend: any Backend {

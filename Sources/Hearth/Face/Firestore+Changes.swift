@@ -27,8 +27,7 @@ extension Firestore {
   /// show at least this state.
   public func changeToken() async throws -> ChangeToken {
     try await reporting {
-      let backend = try database().backend
-      return try await backend.awaiting { backend.newestToken(.lent, $0) }
+      try await database().backend.asChangeFeed().newestToken()
     }
   }
 
@@ -95,7 +94,7 @@ extension Firestore {
       fileprivate init(_ firestore: Firestore, _ token: ChangeToken?) {
         self.firestore = firestore
         do {
-          reading = .success(try ChangeReading(firestore.database().backend, token))
+          reading = .success(try ChangeReading(firestore.database().backend.asChangeFeed(), token))
         } catch {
           reading = .failure(Status(readingFailed: error))
         }
@@ -128,7 +127,7 @@ extension Firestore {
               kind: kind, document: document, before: snapshot(change.before),
               after: snapshot(change.after), commitTime: Timestamp(change.commitTime),
               endsCommit: change.endsCommit,
-              token: reading.backend.token(after: change.sequence))
+              token: reading.feed.token(after: change.sequence))
           }
         }
       }
@@ -142,35 +141,35 @@ extension Firestore.ChangesSequence.Iterator: Sendable {}
 /// Reads the change log, and waits for new changes at its end.
 private final class ChangeReading: @unchecked Sendable {
   // Unchecked: the mutable state belongs to the iterator, which one task uses at a time.
-  let backend: any Backend
+  let feed: any ChangeFeed
   private let signal = AsyncSignal()
-  private let observer: Int
+  private let observation: Observation
   /// The position after the last change that was returned.
   private var token: ChangeToken
   /// In reverse order: the next change is the last element.
   private var page: [LoggedChange] = []
 
-  init(_ backend: any Backend, _ token: ChangeToken?) throws {
-    self.backend = backend
-    self.token = try token ?? backend.committedToken()
+  init(_ feed: any ChangeFeed, _ token: ChangeToken?) throws {
+    self.feed = feed
+    self.token = try token ?? feed.committedToken()
     let signal = signal
-    observer = backend.addChangeObserver { signal.set() }
+    observation = feed.observeChanges { signal.set() }
   }
 
-  deinit { backend.removeChangeObserver(observer) }
+  deinit { observation.end() }
 
   /// - Parameter checkOpen: Throws once the database has begun to end.
   func next(_ checkOpen: () throws -> Void) async throws -> LoggedChange? {
     try await signal.next {
       if page.isEmpty {
-        let (backend, token) = (backend, token)
-        page = try await backend.awaiting { backend.changes(since: token, $0, $1) }.reversed()
+        let (feed, token) = (feed, token)
+        page = try await feed.awaiting { feed.changes(since: token, $0, $1) }.reversed()
       }
       guard let change = page.popLast() else {
         try checkOpen()
         return .nothing
       }
-      token = backend.token(after: change.sequence)
+      token = feed.token(after: change.sequence)
       return .element(change)
     }
   }

@@ -26,26 +26,27 @@ public struct FirestoreIndexes: Sendable {
   /// Same as `declare(_:)` with the indexes as arguments.
   public func declare(_ indexes: [FirestoreIndex]) async throws {
     try await reporting {
-      try await firestore.database().backend.declare(indexes.map { try $0.definition() })
+      try await firestore.database().backend.asIndexed().declare(
+        indexes.map { try $0.definition() })
     }
   }
 
   /// Drops indexes, declared or learned. Ignores indexes that do not exist.
   public func drop(_ indexes: FirestoreIndex...) async throws {
     try await reporting {
-      try await firestore.database().backend.drop(indexes.map { try $0.definition() })
+      try await firestore.database().backend.asIndexed().drop(indexes.map { try $0.definition() })
     }
   }
 
   /// Returns every index, as of the newest commit.
   public func list() async throws -> [IndexInfo] {
-    try reporting { try firestore.database().backend.indexList() }
+    try reporting { try firestore.database().backend.asIndexed().indexList() }
   }
 
   /// Waits until no index is being built. Throws the error that keeps one from being built, and
   /// `CancellationError`.
   public func waitUntilReady() async throws {
-    try await reporting { try await firestore.database().backend.waitForIndexes() }
+    try await reporting { try await firestore.database().backend.asIndexed().waitForIndexes() }
   }
 
   /// Returns the declared and learned indexes as a `firestore.indexes.json` for Firebase's command

@@ -14,9 +14,11 @@ extension Firestore {
       let backend = try database().backend
       // On the thread of the answer: there may be many.
       return try await backend.awaiting { context, done in
-        backend.documents(at: paths, context) { found in
-          done(found.map { zip(references, $0).map { DocumentSnapshot($0, $1) } })
-        }
+        backend.read(
+          .documents(at: paths), context,
+          { answer throws(Status) in
+            zip(references, try answer.documents).map { DocumentSnapshot($0, $1) }
+          }, done)
       }
     }
   }
@@ -30,8 +32,7 @@ extension Firestore {
   fileprivate func collections(
     below path: ResourcePath
   ) async throws -> [CollectionReference] {
-    let backend = try database().backend
-    let paths = try await backend.awaiting { backend.collections(below: path, $0, $1) }
+    let paths = try await database().backend.read(.collections(below: path)).paths
     return paths.map { CollectionReference(self, $0) }
   }
 }
@@ -55,9 +56,11 @@ extension CollectionReference {
       _ = try checked()
       let backend = try firestore.database().backend
       return try await backend.awaiting { context, done in
-        backend.documentPaths(in: resourcePath, context) { [firestore] paths in
-          done(paths.map { $0.map { DocumentReference(firestore, $0) } })
-        }
+        backend.read(
+          .documentPaths(in: resourcePath), context,
+          { [firestore] answer throws(Status) in
+            try answer.paths.map { DocumentReference(firestore, $0) }
+          }, done)
       }
     }
   }

@@ -30,14 +30,14 @@ public struct FirestoreReferences: Sendable {
   /// Same as `declare(_:)` with the rules as arguments.
   public func declare(_ rules: [FirestoreReferenceRule]) async throws {
     try await reporting {
-      try await firestore.database().backend.declare(rules.map { try $0.definition() })
+      try await firestore.database().backend.asIndexed().declare(rules.map { try $0.definition() })
     }
   }
 
   /// Drops rules. Ignores rules that do not exist.
   public func drop(_ rules: FirestoreReferenceRule...) async throws {
     try await reporting {
-      try await firestore.database().backend.drop(rules.map { try $0.definition() })
+      try await firestore.database().backend.asIndexed().drop(rules.map { try $0.definition() })
     }
   }
 
@@ -115,11 +115,13 @@ public struct FirestoreReferences: Sendable {
     var page = definition.everyDocument
     page.limit = Self.pageSize
     while true {
-      let documents = try await backend.documents(matching: page)
+      let documents = try await backend.read(.results(of: page)).results
       let references = try documents.map { try definition.references(of: $0) }
       let targets = Array(Set(references.joined()))
       let missing = Set(
-        zip(targets, try await backend.documents(at: targets)).filter { $0.1 == nil }.map(\.0))
+        zip(targets, try await backend.read(.documents(at: targets)).documents).filter {
+          $0.1 == nil
+        }.map(\.0))
       for (document, references) in zip(documents, references) {
         let dangling = references.filter(missing.contains)
         if !dangling.isEmpty, try await !body(document, dangling) { return }

@@ -155,22 +155,22 @@ public struct GroupedAggregateQuery: Sendable {
     try await reporting {
       let checked = try checked()
       let backend = try query.firestore.database().backend
-      return shown(try await backend.awaiting { backend.groups(checked, $0, $1) }, checked)
+      return shown(try await backend.read(.groups(checked)).groups, checked)
     }
   }
 
   /// See `BlockingFirestore.getGroups(_:)`.
   func getGroupsBlocking(in firestore: Firestore) throws -> [AggregateGroup] {
     let checked = try checked(in: firestore)
-    return shown(try firestore.database().backend.groupsBlocking(checked), checked)
+    return shown(try firestore.database().backend.readBlocking(.groups(checked)).groups, checked)
   }
 
   /// See `ReadTransaction.getGroups(_:)`.
   func getGroups(
-    from reader: any LocalReader, in firestore: Firestore
+    from reader: any DocumentState, in firestore: Firestore
   ) throws -> [AggregateGroup] {
     let checked = try checked(in: firestore)
-    return shown(try reader.groups(checked), checked)
+    return shown(try reader.answer(.groups(checked)).groups, checked)
   }
 
   private func shown(_ groups: [QueryGroup], _ query: GroupedQuery) -> [AggregateGroup] {

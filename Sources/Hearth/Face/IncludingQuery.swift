@@ -137,7 +137,7 @@ public struct IncludingQuery: Sendable {
     try await reporting {
       let joined = try checked()
       let backend = try query.firestore.database().backend
-      return try snapshot(try await backend.awaiting { backend.joined(joined, $0, $1) })
+      return try snapshot(try await backend.read(.joined(joined)).joined)
     }
   }
 
@@ -175,15 +175,15 @@ public struct IncludingQuery: Sendable {
   /// See `BlockingFirestore.getDocuments(_:)`.
   func getDocumentsBlocking(in firestore: Firestore) throws -> IncludingSnapshot {
     _ = try query.checked(in: firestore)
-    return try snapshot(firestore.database().backend.joinedBlocking(checked()))
+    return try snapshot(firestore.database().backend.readBlocking(.joined(checked())).joined)
   }
 
   /// See `ReadTransaction.getDocuments(_:)`.
   func getDocuments(
-    from reader: any LocalReader, in firestore: Firestore
+    from reader: any DocumentState, in firestore: Firestore
   ) throws -> IncludingSnapshot {
     _ = try query.checked(in: firestore)
-    return try snapshot(reader.joined(checked()))
+    return try snapshot(reader.answer(.joined(checked())).joined)
   }
 
   func watched() throws -> SnapshotRegistration.Watched {

@@ -9,8 +9,8 @@ extension Query {
   ///   does not exist.
   public func explain(analyze: Bool = false) async throws -> QueryExplanation {
     try await reporting {
-      let query = try checked()
-      return try await firestore.database().backend.explain(query, analyzes: analyze)
+      let request = ExplainRequest(query: EffectiveQuery(try checked()), analyzes: analyze)
+      return try await firestore.database().backend.read(.explanation(request)).explanation
     }
   }
 }
@@ -20,8 +20,10 @@ extension AggregateQuery {
   public func explain(analyze: Bool = false) async throws -> QueryExplanation {
     try await reporting {
       let (aggregations, checked) = try checked()
-      return try await query.firestore.database().backend
-        .explain(checked, aggregations, analyzes: analyze)
+      let request = ExplainRequest(
+        query: EffectiveQuery(checked, aggregating: aggregations), aggregations: aggregations,
+        analyzes: analyze)
+      return try await query.firestore.database().backend.read(.explanation(request)).explanation
     }
   }
 }
@@ -36,7 +38,7 @@ extension GroupedAggregateQuery {
   public func explain(analyze: Bool = false) async throws -> QueryExplanation {
     try await reporting {
       let request = ExplainRequest(groups: try checked(), analyzes: analyze)
-      return try await query.firestore.database().backend.explain(request)
+      return try await query.firestore.database().backend.read(.explanation(request)).explanation
     }
   }
 }
@@ -50,7 +52,7 @@ extension IncludingQuery {
   public func explain(analyze: Bool = false) async throws -> QueryExplanation {
     try await reporting {
       let request = ExplainRequest(joined: try checked(), analyzes: analyze)
-      return try await query.firestore.database().backend.explain(request)
+      return try await query.firestore.database().backend.read(.explanation(request)).explanation
     }
   }
 }

@@ -77,8 +77,8 @@ public class Query: NSObject, @unchecked Sendable {
   public func getDocuments() async throws -> QuerySnapshot {
     try await reporting {
       let query = try checked()
-      let documents = try await firestore.database().backend.documents(matching: query)
-      return QuerySnapshot(self, first: documents)
+      let answer = try await firestore.database().backend.read(.results(of: query))
+      return QuerySnapshot(self, first: try answer.results)
     }
   }
 
@@ -103,7 +103,10 @@ public class Query: NSObject, @unchecked Sendable {
     answer(firestore.callbackTarget(isolation), callback) {
       // In this order: an invalid query does not need a database.
       let query = try checked()
-      return (try firestore.database(), { $0.documents(matching: query, .busy, $1) })
+      return (
+        try firestore.database(),
+        { $0.read(.results(of: query), .busy, { try $0.results }, $1) }
+      )
     } showing: { [self] in
       QuerySnapshot(self, first: $0)
     }

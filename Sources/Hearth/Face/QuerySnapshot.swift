@@ -64,10 +64,8 @@ public final class QuerySnapshot: NSObject, @unchecked Sendable {
   /// The state of this snapshot. A listener or `Firestore.changes(since:)` can resume from it, also
   /// after a restart. Nil if this is not a listener's snapshot, and after `terminate`.
   public var token: ChangeToken? {
-    guard let sequence = event?.sequence, let database = try? query.firestore.database() else {
-      return nil
-    }
-    return database.backend.token(after: sequence)
+    guard let sequence = event?.sequence else { return nil }
+    return try? query.firestore.database().backend.asChangeFeed().token(after: sequence)
   }
 
   /// The changes since the previous snapshot: removed documents first, then added, then modified.

@@ -9,9 +9,9 @@ public class ReadTransaction {
   let firestore: Firestore
   /// Nil once the closure has returned.
   // Exclusivity is unchecked: one thread uses it, and nothing else runs in the middle of an access.
-  @exclusivity(unchecked) private var reader: (any LocalReader)?
+  @exclusivity(unchecked) private var reader: (any DocumentState)?
 
-  init(_ firestore: Firestore, _ reader: any LocalReader) {
+  init(_ firestore: Firestore, _ reader: any DocumentState) {
     self.firestore = firestore
     self.reader = reader
   }
@@ -20,7 +20,7 @@ public class ReadTransaction {
 
   /// Runs `body` with the reader. Converts a `Status` that it throws to the `NSError` that users
   /// catch.
-  func using<Result>(_ body: (any LocalReader) throws -> Result) throws -> Result {
+  func using<Result>(_ body: (any DocumentState) throws -> Result) throws -> Result {
     return try reporting {
       guard let reader else {
         throw Status(
@@ -33,7 +33,8 @@ public class ReadTransaction {
   /// Reads a document. If it does not exist, `exists` of the snapshot is false.
   public func getDocument(_ document: DocumentReference) throws -> DocumentSnapshot {
     try using { reader in
-      DocumentSnapshot(document, try reader.document(at: document.path(in: firestore)))
+      DocumentSnapshot(
+        document, try reader.answer(.documents(at: [document.path(in: firestore)])).documents[0])
     }
   }
 
@@ -55,7 +56,8 @@ public class ReadTransaction {
   /// Reads all documents that the query finds.
   public func getDocuments(_ query: Query) throws -> QuerySnapshot {
     try using { reader in
-      QuerySnapshot(query, first: try reader.documents(matching: query.checked(in: firestore)))
+      QuerySnapshot(
+        query, first: try reader.answer(.results(of: query.checked(in: firestore))).results)
     }
   }
 
@@ -100,7 +102,7 @@ public class ReadTransaction {
     try using { reader in
       let (aggregations, checked) = try query.checked(in: firestore)
       return AggregateQuerySnapshot(
-        query, try reader.aggregate(aggregations, over: checked))
+        query, try reader.answer(.values(of: aggregations, over: checked)).values)
     }
   }
 
@@ -185,7 +187,7 @@ extension Firestore {
   }
 
   private func run<Result>(
-    _ body: (ReadTransaction) throws -> Result, _ reader: any LocalReader,
+    _ body: (ReadTransaction) throws -> Result, _ reader: any DocumentState,
     _ logger: Logger
   ) throws -> Result {
     let timer = ClosureTimer()

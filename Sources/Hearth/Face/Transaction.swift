@@ -52,7 +52,7 @@ public final class Transaction: NSObject {
     try read {
       let paths = try references.map { try $0.path(in: firestore) }
       guard !paths.isEmpty else { return [] }
-      let found = try reader.documents(at: paths)
+      let found = try reader.read(.documents(at: paths)).documents
       for (path, document) in zip(paths, found) { exists[path] = document != nil }
       return zip(references, found).map { DocumentSnapshot($0, $1) }
     }
@@ -64,7 +64,7 @@ public final class Transaction: NSObject {
   /// Throws as `getDocument` does.
   public func getDocuments(_ query: Query) throws -> QuerySnapshot {
     try read {
-      let found = try reader.documents(matching: query.checked(in: firestore))
+      let found = try reader.read(.results(of: query.checked(in: firestore))).results
       for document in found { exists[document.path] = true }
       return QuerySnapshot(query, first: found)
     }

@@ -55,66 +55,38 @@ extension Backend {
     }
   }
 
-  package func declare(_ indexes: [IndexDefinition]) async throws {
-    try await answer { declare(indexes, $0) }
+  package func read(_ request: ReadRequest) async throws -> ReadAnswer {
+    try await versioned(request).answer
   }
 
-  package func documents(at paths: [ResourcePath]) async throws -> [StoredDocument?] {
-    let context = RequestContext.awaiting()
-    return try await answer { documents(at: paths, context, $0) }
+  /// The answer with the state that gave it.
+  package func versioned(
+    _ request: ReadRequest, at time: Timestamp? = nil
+  ) async throws -> VersionedAnswer {
+    let context = RequestContext.awaiting(at: time)
+    return try await answer { read(request, context, $0) }
+  }
+
+  /// That of the newest state.
+  package func newestVersion() async throws -> StateVersion {
+    try await versioned(.nothing).version
+  }
+
+  /// A part of the answer, which `part` takes on the thread of the answer.
+  package func read<Part>(
+    _ request: ReadRequest, _ context: RequestContext,
+    _ part: @escaping @Sendable (ReadAnswer) throws -> Part, _ done: @escaping Completion<Part>
+  ) {
+    read(request, context) { result in
+      done(
+        result.flatMap { found in
+          Result { try part(found.answer) }.mapError { Status(readingFailed: $0) }
+        })
+    }
   }
 
   package func document(at path: ResourcePath) async throws -> StoredDocument? {
-    try await documents(at: [path])[0]
-  }
-
-  package func documents(matching query: StructuredQuery) async throws -> [StoredDocument] {
-    let context = RequestContext.awaiting()
-    return try await answer { documents(matching: query, context, $0) }
-  }
-
-  // MARK: In the past
-
-  package func documents(
-    at paths: [ResourcePath], asOf time: Timestamp
-  ) async throws -> [StoredDocument?] {
-    let context = RequestContext.awaiting(at: time)
-    return try await answer { documents(at: paths, context, $0) }
-  }
-
-  package func documents(
-    matching query: StructuredQuery, asOf time: Timestamp
-  ) async throws -> [StoredDocument] {
-    let context = RequestContext.awaiting(at: time)
-    return try await answer { documents(matching: query, context, $0) }
-  }
-
-  package func aggregate(
-    _ aggregations: [Aggregation], over query: StructuredQuery, asOf time: Timestamp
-  ) async throws -> [Value] {
-    let context = RequestContext.awaiting(at: time)
-    return try await answer { aggregate(aggregations, over: query, context, $0) }
-  }
-
-  /// The time in whole microseconds; if it is nil, that of the newest commit.
-  package func time(at time: Timestamp?) async throws -> Timestamp {
-    if let time { return Timestamp(Instant(time)) }
-    let context = RequestContext.awaiting()
-    return try await answer { newestTime(context, $0) }
-  }
-
-  package func explain(
-    _ query: StructuredQuery, _ aggregations: [Aggregation]? = nil, analyzes: Bool
-  ) async throws -> QueryExplanation {
-    try await explain(
-      ExplainRequest(
-        query: EffectiveQuery(query, aggregating: aggregations ?? []), aggregations: aggregations,
-        analyzes: analyzes))
-  }
-
-  package func explain(_ request: ExplainRequest) async throws -> QueryExplanation {
-    let context = RequestContext.awaiting()
-    return try await awaiting { explain(request, context, $0) }
+    try await read(.documents(at: [path])).documents[0]
   }
 
   package func commit(_ request: CommitRequest) async throws -> CommitResult {
@@ -123,10 +95,6 @@ extension Backend {
 
   /// Commits all mutations or none, and returns when the commit is durable.
   ///
-  package func groupsBlocking(_ query: GroupedQuery) throws(Status) -> [QueryGroup] {
-    try waiting { groups(query, .blocked, $0) }
-  }
-
   /// - Parameter areChecked: Each mutation was checked when it was made.
   @discardableResult
   package func commit(
@@ -148,11 +116,11 @@ extension Backend {
     _ mutations: [Mutation], areChecked: Bool = false, completesAfterListeners: Bool,
     isCounted: Bool = true, _ done: @escaping @Sendable (Status?) -> Void
   ) {
-    var request = CommitRequest(mutations)
+    var request = CommitRequest(mutations, isAwaited: false)
     request.areChecked = areChecked
     request.completesAfterListeners = completesAfterListeners
     request.isCounted = isCounted
-    submit(request, .busy) { outcome in
+    commit(request, .busy) { outcome in
       switch outcome {
       case .success: done(nil)
       case .failure(let status): done(status)
@@ -161,33 +129,45 @@ extension Backend {
   }
 }
 
-/// The blocking forms. Each throws in a transaction's block, and if the verb would wait for this
-/// thread.
-extension Backend {
-  package func documentsBlocking(
-    at paths: [ResourcePath]
-  ) throws(Status) -> [StoredDocument?] {
-    try waiting { documents(at: paths, .blocked, $0) }
+extension ChangeFeed {
+  /// For the newest state.
+  package func newestToken() async throws -> ChangeToken {
+    token(after: try await newestVersion().sequence)
   }
+}
 
-  package func documentsBlocking(
-    matching query: StructuredQuery
-  ) throws(Status) -> [StoredDocument] {
-    try waiting { documents(matching: query, .blocked, $0) }
-  }
-
-  package func aggregateBlocking(
-    _ aggregations: [Aggregation], over query: StructuredQuery
-  ) throws(Status) -> [Value] {
-    try waiting { aggregate(aggregations, over: query, .blocked, $0) }
+extension IndexedBackend {
+  package func declare(_ indexes: [IndexDefinition]) async throws {
+    try await answer { declare(indexes, $0) }
   }
 
   package func declareBlocking(_ indexes: [IndexDefinition]) throws(Status) {
     try waiting { declare(indexes, $0) }
   }
+}
 
-  package func joinedBlocking(_ query: JoinedQuery) throws(Status) -> JoinedResult {
-    try waiting { joined(query, .blocked, $0) }
+/// The verbs beside those of `Backend`. Each throws `unimplemented` if this one lacks them.
+extension Backend {
+  package func asChangeFeed() throws(Status) -> any ChangeFeed {
+    guard let feed = self as? any ChangeFeed else {
+      throw Status(.unimplemented, "The database keeps no log of its changes.")
+    }
+    return feed
+  }
+
+  package func asIndexed() throws(Status) -> any IndexedBackend {
+    guard let indexed = self as? any IndexedBackend else {
+      throw Status(.unimplemented, "The database has no indexes that can be declared here.")
+    }
+    return indexed
+  }
+}
+
+/// The blocking forms. Each throws in a transaction's block, and if the verb would wait for this
+/// thread.
+extension Backend {
+  package func readBlocking(_ request: ReadRequest) throws(Status) -> ReadAnswer {
+    try waiting { read(request, .blocked, $0) }.answer
   }
 
   /// - Parameter areChecked: Each mutation was checked when it was made.
@@ -200,57 +180,7 @@ extension Backend {
   }
 }
 
-/// Defaults for readers that have one way to read: by queries.
-extension LocalReader {
-  package func groups(_ query: GroupedQuery) throws -> [QueryGroup] {
-    var whole = query.query
-    whole.projection = []
-    var totals = GroupTotals(query)
-    for document in try documents(matching: whole) {
-      try document.body.withBytes { try totals.add(MapView(body: $0)) }
-    }
-    return try totals.results()
-  }
-
-  package func joined(_ query: JoinedQuery) throws -> JoinedResult {
-    try query.read(
-      results: { try documents(matching: $0) },
-      { request in
-        switch request {
-        case .documentsAt(let paths):
-          return .documentsAt(try paths.map { try document(at: $0) })
-        case .documentsReferring(let relation, let paths):
-          return .several(
-            try paths.map { path in
-              guard let query = relation.query(referringTo: path) else { throw Status.otherResult }
-              return .documents(try documents(matching: query))
-            })
-        default: throw Status.otherResult
-        }
-      })
-  }
-}
-
-/// Defaults for readers that lend no bytes: they read copies.
-extension LocalReader {
-  package func withBody<Answer>(
-    at path: ResourcePath, _ body: (StoredBody?) throws -> Answer
-  ) throws -> Answer {
-    guard let document = try document(at: path) else { return try body(nil) }
-    return try document.body.withBytes { try body(StoredBody($0)) }
-  }
-
-  package func decoded<Answer>(
-    matching query: StructuredQuery, isParallel: Bool,
-    _ decode: @escaping (StoredName, StoredBody) throws -> Answer
-  ) throws -> [Answer] {
-    try documents(matching: query).map { document in
-      try document.body.withBytes { try decode(.path(document.path), StoredBody($0)) }
-    }
-  }
-}
-
-/// The same defaults for backends.
+/// Defaults for backends that lend no bytes: they read copies.
 extension Backend {
   package func withBody<Answer>(
     at path: ResourcePath, _ context: RequestContext, _ body: (StoredBody?) throws -> Answer
@@ -269,8 +199,8 @@ extension Backend {
   func withOwnedBody<Answer>(
     at path: ResourcePath, _ context: RequestContext, _ body: (StoredBody?) throws -> Answer
   ) async throws -> Answer {
-    let found = try await answer { documents(at: [path], context, $0) }
-    guard let document = found[0] else { return try body(nil) }
+    let found = try await answer { read(.documents(at: [path]), context, $0) }
+    guard let document = try found.answer.documents[0] else { return try body(nil) }
     return try document.body.withBytes { try body(StoredBody($0)) }
   }
 
@@ -280,7 +210,7 @@ extension Backend {
     matching query: StructuredQuery, _ context: RequestContext,
     _ decode: @escaping (StoredName, StoredBody) throws -> Answer
   ) async throws -> [Answer] {
-    var found: [StoredDocument] = try await answer { documents(matching: query, context, $0) }
+    var found = try await answer { read(.results(of: query), context, $0) }.answer.results
     var answers: [Answer] = []
     answers.reserveCapacity(found.count)
     var deadline = context.thread == .lent ? nil : ReadDeadline.soon

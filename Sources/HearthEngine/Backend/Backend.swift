@@ -14,63 +14,19 @@ import Dispatch
 /// **Read your writes.** A read shows every write that was completed, or passed to `submit`, before
 /// the read began: the verbs wait for it.
 package protocol Backend: AnyObject, Sendable {
-  // MARK: Reading. The first two verbs record what they read for the transaction of their context;
-  // the others have no transaction. The verbs for documents, results and aggregates use the read
-  // time of their context: they throw `outOfRange` for one before the change log (see
-  // `oldestReadableTime`), and `invalidArgument` for one in the future.
+  // MARK: Reading
 
-  /// The documents at these paths, from one state, in their order; nil for one that does not exist.
-  func documents(
-    at paths: [ResourcePath], _ context: RequestContext,
-    _ done: @escaping Completion<[StoredDocument?]>)
+  /// Answers a request from one state, and names it.
+  ///
+  /// In a transaction, the answer is of the newest state, and recorded: documents, results, values and groups. A read
+  /// time throws `outOfRange` if it is before the change log, and `invalidArgument` if it is
+  /// in the future; only requests of documents, results, values, groups, joined results and `nothing` have one.
+  func read(
+    _ request: ReadRequest, _ context: RequestContext, _ done: @escaping Completion<VersionedAnswer>
+  )
 
-  /// The query's results, in its order.
-  func documents(
-    matching query: StructuredQuery, _ context: RequestContext,
-    _ done: @escaping Completion<[StoredDocument]>)
-
-  /// The same two verbs, for a caller that can be suspended and is in no transaction. Each has a
-  /// default.
-  func documents(at paths: [ResourcePath]) async throws -> [StoredDocument?]
-  func documents(matching query: StructuredQuery) async throws -> [StoredDocument]
-
-  /// One value for each aggregation.
-  func aggregate(
-    _ aggregations: [Aggregation], over query: StructuredQuery, _ context: RequestContext,
-    _ done: @escaping Completion<[Value]>)
-
-  /// The groups of a query's results, which has been checked.
-  func groups(
-    _ query: GroupedQuery, _ context: RequestContext, _ done: @escaping Completion<[QueryGroup]>)
-
-  /// The results of a query, which has been checked, and the documents that they include.
-  func joined(
-    _ query: JoinedQuery, _ context: RequestContext, _ done: @escaping Completion<JoinedResult>)
-
-  /// How a query is answered; see `ExplainRequest`.
-  func explain(
-    _ request: ExplainRequest, _ context: RequestContext,
-    _ done: @escaping Completion<QueryExplanation>)
-
-  /// The collections directly below a document or the root, in the order of their ids.
-  func collections(
-    below path: ResourcePath, _ context: RequestContext,
-    _ done: @escaping Completion<[ResourcePath]>)
-
-  /// The documents of a collection in the order of their ids, including documents that do not exist
-  /// but have documents below them.
-  func documentPaths(
-    in collection: ResourcePath, _ context: RequestContext,
-    _ done: @escaping Completion<[ResourcePath]>)
-
-  /// A part of all documents, as they are now: the first, or the one after a position that another
-  /// page has returned. In an order of the backend's own, which does not change.
-  func page(
-    after position: [UInt8]?, _ limits: DocumentPage.Limits, _ context: RequestContext,
-    _ done: @escaping Completion<DocumentPage>)
-
-  /// The number of all documents.
-  func documentCount(_ context: RequestContext, _ done: @escaping Completion<Int>)
+  /// The same in the newest state, for a caller that can be suspended and is in no transaction. Has a default.
+  func read(_ request: ReadRequest) async throws -> ReadAnswer
 
   /// Lends a document's body to `body`, on the caller's thread; nil if there is no document.
   func withBody<Answer>(
@@ -87,13 +43,9 @@ package protocol Backend: AnyObject, Sendable {
   // MARK: Writing
 
   /// Commits all of a request or nothing, and completes when the commit is durable. Reads that
-  /// begin meanwhile do not wait.
+  /// begin meanwhile wait for it if it is not awaited. Such a one is refused with `resourceExhausted`
+  /// if too many bytes wait already.
   func commit(
-    _ request: CommitRequest, _ context: RequestContext, _ done: @escaping Completion<CommitResult>)
-
-  /// Same as `commit`, for a request that its caller does not await: reads that begin later wait
-  /// for it. Refused with `resourceExhausted` if too many bytes wait already.
-  func submit(
     _ request: CommitRequest, _ context: RequestContext, _ done: @escaping Completion<CommitResult>)
 
   // MARK: Transactions
@@ -105,11 +57,11 @@ package protocol Backend: AnyObject, Sendable {
     _ start: TransactionStart, _ context: RequestContext,
     _ done: @escaping Completion<TransactionID>)
 
-  /// Lets others write again, although the transaction is exclusive; it can no longer commit.
-  func release(_ transaction: TransactionID)
-
-  /// Forgets a transaction. Does nothing if the transaction was committed, or is unknown.
-  func rollback(_ transaction: TransactionID)
+  /// Ends a transaction that is not committed: others may write again. Does nothing if it was
+  /// committed, or is unknown.
+  ///
+  /// - Parameter isRetried: Another attempt begins with what this one has read, see `TransactionStart`.
+  func end(_ transaction: TransactionID, isRetried: Bool)
 
   // MARK: Listening
 
@@ -123,56 +75,7 @@ package protocol Backend: AnyObject, Sendable {
   /// Calls `body` once soon, and then each time when all listeners that a commit affects, or that
   /// have just begun, have received their events: with the sequence of the state that all of them
   /// show. No events are posted meanwhile; `body` must return quickly.
-  func addSyncObserver(_ body: @escaping @Sendable (UInt64) -> Void) -> Int
-  func removeSyncObserver(_ observer: Int)
-
-  // MARK: Changes
-
-  /// The time of the newest commit, after the writes passed to `submit` before. No later commit has
-  /// this time or an earlier one: reads at this time always show the same state.
-  func newestTime(_ context: RequestContext, _ done: @escaping Completion<Timestamp>)
-
-  /// The oldest time at which reads are possible, now: as far as the change log goes back. Nil if
-  /// that is as far as the database.
-  func oldestReadableTime(_ context: RequestContext, _ done: @escaping Completion<Timestamp?>)
-
-  /// A token for the state after the newest commit, after the writes passed to `submit` before.
-  func newestToken(_ context: RequestContext, _ done: @escaping Completion<ChangeToken>)
-
-  /// A token for the state after the newest commit. Waits for no write. May block for a round trip.
-  func committedToken() throws -> ChangeToken
-
-  /// The changes after a token in the order of their commits, one page; empty if there are none
-  /// yet.
-  func changes(
-    since token: ChangeToken, _ context: RequestContext,
-    _ done: @escaping Completion<[LoggedChange]>)
-
-  /// The time of the commit that made the state of a token. Throws `outOfRange` for one before the
-  /// change log.
-  func time(
-    of token: ChangeToken, _ context: RequestContext, _ done: @escaping Completion<Timestamp>)
-
-  /// A token for the state after the last commit at or before a time. Throws like a read at it.
-  func token(
-    at time: Timestamp, _ context: RequestContext, _ done: @escaping Completion<ChangeToken>)
-
-  /// Calls `body` whenever there may be more changes, and on close. `body` must return quickly.
-  func addChangeObserver(_ body: @escaping @Sendable () -> Void) -> Int
-  func removeChangeObserver(_ observer: Int)
-
-  /// A token for the state after the change, or the event, with this sequence.
-  func token(after sequence: UInt64) -> ChangeToken
-
-  // MARK: Indexes
-
-  /// Adds definitions. Returns when they are durable, before the indexes are built. Constraints hold
-  /// for every commit from then on, or are refused with `unimplemented`.
-  func declare(_ indexes: [IndexDefinition], _ done: @escaping Completion<Void>)
-  func drop(_ indexes: [IndexDefinition]) async throws
-  func indexList() throws -> [IndexInfo]
-  /// Waits until no index is being built. Throws `failedPrecondition` if a unique one is invalid.
-  func waitForIndexes() async throws
+  func observeSyncs(_ body: @escaping @Sendable (UInt64) -> Void) -> Observation
 
   // MARK: The end
 
@@ -189,6 +92,52 @@ package protocol Backend: AnyObject, Sendable {
   /// Runs `body`, which blocks this thread until a verb completes. Throws if it would never
   /// complete.
   func blocking<Answer>(_ body: () throws(Status) -> Answer) throws(Status) -> Answer
+}
+
+/// The verbs of a backend that has a log of its changes, in the order of their commits.
+package protocol ChangeFeed: Backend {
+  /// A token for the state after the change, or the event, with this sequence.
+  func token(after sequence: UInt64) -> ChangeToken
+
+  /// A token for the state after the newest commit. Waits for no write. May block for a round trip.
+  func committedToken() throws -> ChangeToken
+
+  /// The changes after a token in the order of their commits, one page; empty if there are none
+  /// yet.
+  func changes(
+    since token: ChangeToken, _ context: RequestContext,
+    _ done: @escaping Completion<[LoggedChange]>)
+
+  /// The time of the commit that made the state of a token. Throws `outOfRange` for one before the
+  /// change log.
+  func time(
+    of token: ChangeToken, _ context: RequestContext, _ done: @escaping Completion<Timestamp>)
+
+  /// Calls `body` whenever there may be more changes, and on close. `body` must return quickly.
+  func observeChanges(_ body: @escaping @Sendable () -> Void) -> Observation
+}
+
+/// The verbs of a backend whose indexes and constraints are declared.
+package protocol IndexedBackend: Backend {
+  /// Adds definitions. Returns when they are durable, before the indexes are built. Constraints hold
+  /// for every commit from then on, or are refused with `unimplemented`.
+  func declare(_ indexes: [IndexDefinition], _ done: @escaping Completion<Void>)
+  func drop(_ indexes: [IndexDefinition]) async throws
+  func indexList() throws -> [IndexInfo]
+  /// Waits until no index is being built. Throws `failedPrecondition` if a unique one is invalid.
+  func waitForIndexes() async throws
+}
+
+/// A backend with all that copies and servers need.
+package typealias StoreBackend = ChangeFeed & IndexedBackend
+
+/// Calls that were asked for. They end soon after `end`, which waits for none.
+package struct Observation: Sendable {
+  private let onEnd: @Sendable () -> Void
+
+  init(onEnd: @escaping @Sendable () -> Void) { self.onEnd = onEnd }
+
+  package func end() { onEnd() }
 }
 
 /// The caller's identity, transaction and read time, and how the caller waits.
@@ -276,10 +225,10 @@ package protocol LocalBackend: Backend {
   /// Runs `body` on a consistent state, on the caller's thread: the newest one (see `Backend`), or
   /// the one at `time`. The blocking forms throw in a transaction's block of this backend.
   func read<Answer>(
-    at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
+    at time: Timestamp?, _ body: (any DocumentState) throws -> Answer
   ) async throws -> Answer
   func readBlocking<Answer>(
-    at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
+    at time: Timestamp?, _ body: (any DocumentState) throws -> Answer
   ) throws -> Answer
 
   /// Runs `body` once, on the writer's thread, and commits its writes.
@@ -363,25 +312,7 @@ package protocol FileBackend: LocalBackend, ExpiringBackend {
   func observeWriter(_ body: @escaping @Sendable (EmbeddedBackend.WriterFigures) -> Void)
 }
 
-/// Reads of one state of the database.
-package protocol LocalReader {
-  func document(at path: ResourcePath) throws -> StoredDocument?
-  func withBody<Answer>(
-    at path: ResourcePath, _ body: (StoredBody?) throws -> Answer
-  ) throws -> Answer
-  func documents(matching query: StructuredQuery) throws -> [StoredDocument]
-  func decoded<Answer>(
-    matching query: StructuredQuery, isParallel: Bool,
-    _ decode: @escaping (StoredName, StoredBody) throws -> Answer
-  ) throws -> [Answer]
-  func aggregate(_ aggregations: [Aggregation], over query: StructuredQuery) throws -> [Value]
-  /// The groups of a query's results. The query has been checked.
-  func groups(_ query: GroupedQuery) throws -> [QueryGroup]
-  /// The results of a query, which has been checked, and the documents that they include.
-  func joined(_ query: JoinedQuery) throws -> JoinedResult
-}
-
 /// Reads and writes that are committed together; reads see the writes before them.
-package protocol LocalWriter: LocalReader {
+package protocol LocalWriter: DocumentState {
   func write(_ mutation: Mutation) throws
 }

@@ -4,7 +4,7 @@ extension EmbeddedBackend: LocalBackend {
   // MARK: Closures
 
   package func read<Answer>(
-    at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
+    at time: Timestamp?, _ body: (any DocumentState) throws -> Answer
   ) async throws -> Answer {
     if time == nil {
       await writer.waitForWrites(touching: .everything)
@@ -18,7 +18,7 @@ extension EmbeddedBackend: LocalBackend {
   }
 
   package func readBlocking<Answer>(
-    at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
+    at time: Timestamp?, _ body: (any DocumentState) throws -> Answer
   ) throws -> Answer {
     if time == nil {
       try waitForAllWrites()
@@ -29,12 +29,12 @@ extension EmbeddedBackend: LocalBackend {
   }
 
   private func readAfterPendingWrites<Answer>(
-    at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
+    at time: Timestamp?, _ body: (any DocumentState) throws -> Answer
   ) throws -> Answer {
     try store.read { snapshot in
-      guard let time else { return try body(SnapshotReader(snapshot: snapshot, backend: self)) }
-      let sequence = try snapshot.sequence(at: Instant(time))
-      return try body(PastReader(snapshot: snapshot, sequence: sequence, backend: self))
+      let versions: StoreView.Versions =
+        if let time { .asOf(try snapshot.sequence(at: Instant(time))) } else { .stored }
+      return try body(FileReader(snapshot, versions, self))
     }
   }
 
@@ -43,7 +43,7 @@ extension EmbeddedBackend: LocalBackend {
     _ done: @escaping Completion<CommitResult>
   ) {
     writer.perform(from: CallSite(file: file, line: line)) { [self] request in
-      try body(RequestWriter(request: request, backend: self))
+      try body(RequestWriter(request: request, tracing: tracing))
     } complete: {
       done($0)
     }
@@ -55,7 +55,7 @@ extension EmbeddedBackend: LocalBackend {
     return try withoutActuallyEscaping(body) { body in
       try waiting { done in
         writer.perform(from: CallSite(file: file, line: line), isBlocking: true) { [self] request in
-          try body(RequestWriter(request: request, backend: self))
+          try body(RequestWriter(request: request, tracing: tracing))
         } complete: {
           done($0)
         }
@@ -223,55 +223,42 @@ extension EmbeddedBackend: FileBackend {
   }
 }
 
-/// A read transaction, for a user's closure.
-private struct SnapshotReader: LocalReader {
-  let snapshot: StoreSnapshot
-  let backend: EmbeddedBackend
+/// A state of the file, for a user's closure. A class: a value of this size would be in a box each time it is passed on.
+private final class FileReader: DocumentState {
+  private let snapshot: StoreSnapshot
+  private let versions: StoreView.Versions
+  private let backend: EmbeddedBackend
 
-  func document(at path: ResourcePath) throws -> StoredDocument? {
-    try failing { try snapshot.document(at: path) }
+  init(
+    _ snapshot: StoreSnapshot, _ versions: StoreView.Versions, _ backend: EmbeddedBackend
+  ) {
+    self.snapshot = snapshot
+    self.versions = versions
+    self.backend = backend
+  }
+
+  func answer(_ request: ReadRequest) throws -> ReadAnswer {
+    try failing { try backend.view(snapshot, versions).answer(request) }
   }
 
   func withBody<Answer>(
     at path: ResourcePath, _ body: (StoredBody?) throws -> Answer
   ) throws -> Answer {
-    try failing { try body(snapshot.body(at: path)) }
-  }
-
-  func documents(matching query: StructuredQuery) throws -> [StoredDocument] {
-    let query = EffectiveQuery(query)
-    return try failing {
-      try backend.tracing { try snapshot.documents(matching: query, trace: $0) }
-    }
+    guard case .stored = versions else { return try withCopiedBody(at: path, body) }
+    return try failing { try body(snapshot.body(at: path)) }
   }
 
   func decoded<Answer>(
     matching query: StructuredQuery, isParallel: Bool,
     _ decode: @escaping (StoredName, StoredBody) throws -> Answer
   ) throws -> [Answer] {
-    let query = EffectiveQuery(query)
+    guard case .stored = versions else { return try decodedCopies(matching: query, decode) }
     return try failing {
       try backend.tracing {
-        try snapshot.decoded(matching: query, trace: $0, isParallel: isParallel, decode)
+        try snapshot.decoded(
+          matching: EffectiveQuery(query), trace: $0, isParallel: isParallel, decode)
       }
     }
-  }
-
-  func aggregate(
-    _ aggregations: [Aggregation], over query: StructuredQuery
-  ) throws -> [Value] {
-    let query = EffectiveQuery(query, aggregating: aggregations)
-    return try failing {
-      try backend.tracing { try snapshot.aggregate(aggregations, over: query, trace: $0) }
-    }
-  }
-
-  func groups(_ query: GroupedQuery) throws -> [QueryGroup] {
-    try failing { try backend.tracing { try snapshot.groups(query, trace: $0) } }
-  }
-
-  func joined(_ query: JoinedQuery) throws -> JoinedResult {
-    try failing { try backend.joined(query, in: snapshot) }
   }
 }
 
@@ -280,89 +267,17 @@ private func failing<Answer>(_ body: () throws -> Answer) throws -> Answer {
   do { return try body() } catch let error as LMDBError { throw Status(reading: error) }
 }
 
-/// The state after the change with `sequence`, for a user's closure.
-private struct PastReader: LocalReader {
-  let snapshot: StoreSnapshot
-  let sequence: UInt64
-  let backend: EmbeddedBackend
-
-  func document(at path: ResourcePath) throws -> StoredDocument? {
-    try failing { try snapshot.document(at: path, asOf: sequence) }
-  }
-
-  func documents(matching query: StructuredQuery) throws -> [StoredDocument] {
-    let query = EffectiveQuery(query)
-    return try failing {
-      try backend.tracing {
-        try snapshot.documents(matching: query, asOf: sequence, trace: $0)
-      }
-    }
-  }
-
-  func aggregate(
-    _ aggregations: [Aggregation], over query: StructuredQuery
-  ) throws -> [Value] {
-    let query = EffectiveQuery(query, aggregating: aggregations)
-    return try failing {
-      try backend.tracing {
-        try snapshot.aggregate(aggregations, over: query, asOf: sequence, trace: $0)
-      }
-    }
-  }
-
-  func groups(_ query: GroupedQuery) throws -> [QueryGroup] {
-    try failing {
-      try backend.tracing { try snapshot.groups(query, asOf: sequence, trace: $0) }
-    }
-  }
-
-  func joined(_ query: JoinedQuery) throws -> JoinedResult {
-    try failing { try query.read { try snapshot.result(of: $0, asOf: sequence) } }
-  }
-}
-
 /// A request that is planned while a user's closure makes it.
 struct RequestWriter: LocalWriter {
   let request: WriteContext
-  /// Nil if nothing traces queries.
-  let backend: EmbeddedBackend?
+  let tracing: QueryTracing
 
-  private func tracing<Answer>(_ body: (QueryTrace) throws -> Answer) throws -> Answer {
-    try backend?.tracing(body) ?? body(QueryTrace())
-  }
-
-  func document(at path: ResourcePath) throws -> StoredDocument? {
-    try request.document(at: path)
-  }
+  func answer(_ read: ReadRequest) throws -> ReadAnswer { try request.answer(read, tracing) }
 
   func withBody<Answer>(
     at path: ResourcePath, _ body: (StoredBody?) throws -> Answer
   ) throws -> Answer {
     try request.withBody(at: path, body)
-  }
-
-  func documents(matching query: StructuredQuery) throws -> [StoredDocument] {
-    let query = EffectiveQuery(query)
-    return try tracing { try request.documents(matching: query, trace: $0) }
-  }
-
-  func decoded<Answer>(
-    matching query: StructuredQuery, isParallel: Bool,
-    _ decode: @escaping (StoredName, StoredBody) throws -> Answer
-  ) throws -> [Answer] {
-    let query = EffectiveQuery(query)
-    var results: [Answer] = []
-    try tracing {
-      try request.forEachBody(matching: query, trace: $0) { results.append(try decode($0, $1)) }
-    }
-    return results
-  }
-
-  func aggregate(
-    _ aggregations: [Aggregation], over query: StructuredQuery
-  ) throws -> [Value] {
-    let query = EffectiveQuery(query, aggregating: aggregations)
-    return try tracing { try request.aggregate(aggregations, over: query, trace: $0) }
   }
 
   func write(_ mutation: Mutation) throws { try request.write(mutation) }

@@ -24,54 +24,36 @@ extension EmbeddedBackend {
     }
   }
 
-  package func release(_ transaction: TransactionID) { transactions.release(transaction) }
-  package func rollback(_ transaction: TransactionID) { transactions.rollback(transaction) }
+  package func end(_ transaction: TransactionID, isRetried: Bool) {
+    transactions.end(transaction, isRetried: isRetried)
+  }
 
-  func documents(
-    at paths: [ResourcePath], in id: TransactionID, _ context: RequestContext,
-    _ done: @escaping Completion<[StoredDocument?]>
+  func read(
+    _ request: ReadRequest, in id: TransactionID, _ context: RequestContext,
+    _ done: @escaping Completion<VersionedAnswer>
   ) {
     do throws(Status) {
+      // Compared again at the commit, with the same times.
+      let recorded = try request.recorded().resolved(at: store.configuration.now())
       let (turn, isExclusive, hasRead) = try transactions.waiting(of: id)
-      // A transaction that has read something does not wait: others may wait for it.
-      let scope = isExclusive ? ReadScope.nothing : .all(of: paths)
+      let scope = isExclusive ? ReadScope.nothing : request.readScope
       let read = { @Sendable [self] (context: RequestContext) in
-        answer(scope, context, paths.count == 1 ? .short : .limited, done) { [self] snapshot in
-          let found = try paths.map { try snapshot.document(at: $0) }
-          try transactions.note(id, zip(paths, found))
-          return found
+        answer(scope, context, request.length, done) { [self] snapshot in
+          let answer = try view(snapshot).answer(recorded)
+          let version = StateVersion(try snapshot.state())
+          try transactions.note(id, recorded, answer, at: version.sequence)
+          return VersionedAnswer(try request.answer(fromWhole: answer), version)
         }
       }
-      guard paths.count == 1, !isExclusive, !hasRead else { return read(context) }
+      // A transaction that has read something does not wait: others may wait for it.
+      guard case .documents(let paths) = request, paths.count == 1, !isExclusive, !hasRead else {
+        return read(context)
+      }
       if context.thread == .blocked {
         transactions.queues.waitBlocking(for: paths[0], turn)
         read(context)
       } else {
         transactions.queues.whenNext(at: paths[0], turn) { read(context) }
-      }
-    } catch {
-      done(.failure(error))
-    }
-  }
-
-  func documents(
-    matching query: EffectiveQuery, in id: TransactionID, _ context: RequestContext,
-    _ done: @escaping Completion<[StoredDocument]>
-  ) {
-    do throws(Status) {
-      let isExclusive = try transactions.waiting(of: id).isExclusive
-      // Records whole documents: fields that the projection leaves out may change as well.
-      var whole = query
-      whole.projection = []
-      let projection = Projection(query.projection)
-      answer(isExclusive ? .nothing : query.readScope, context, .limited, done) {
-        [self, whole] snapshot in
-        let found = try tracing { try snapshot.documents(matching: whole, trace: $0) }
-        try transactions.note(
-          id, found.lazy.map { ($0.path, $0) },
-          resultOf: ObservedQuery(whole, found, at: snapshot.state().lastSequence))
-        guard let projection else { return found }
-        return try found.map { try projection.applied(to: $0) }
       }
     } catch {
       done(.failure(error))

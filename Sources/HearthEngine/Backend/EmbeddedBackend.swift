@@ -11,6 +11,8 @@ package final class EmbeddedBackend: Sendable {
   let writer: Writer
   package let listeners: BackendListeners
   let indexes: IndexManager
+  /// Reports a query to the advisor.
+  private let note: @Sendable (QueryTrace) -> Void
   /// Nil for a database that is open for reading only.
   let sweeper: TTLSweeper?
   /// Distinguishes tokens of this database from those of another one, or from before a restore.
@@ -46,10 +48,10 @@ package final class EmbeddedBackend: Sendable {
     writer = Writer(store, queueLimitBytes: queueLimitBytes, logger: logger)
     let indexes = IndexManager(store, policy: indexPolicy, logger: logger)
     self.indexes = indexes
-    let registry = ListenerRegistry(store, writer, logger: logger, isStrict: indexPolicy == .strict)
-    {
-      if indexes.advisor.isLearning { indexes.note($0) }
-    }
+    note = { trace in if indexes.advisor.isLearning { indexes.note(trace) } }
+    let registry = ListenerRegistry(
+      store, writer, logger: logger, isStrict: indexPolicy == .strict,
+      note: note)
     listeners = BackendListeners(registry: registry, history: history)
     transactions = TransactionTable(patience: transactionPatience)
     indexes.start()
@@ -63,14 +65,6 @@ package final class EmbeddedBackend: Sendable {
   /// Removes a file. Returns false, and does nothing, if it is open in this or another process.
   package static func removeFile(at path: String) throws(Status) -> Bool {
     try Store.remove(at: path)
-  }
-
-  /// Runs `body` with a trace that follows the index policy, and reports the trace to the advisor.
-  func tracing<Answer>(_ body: (QueryTrace) throws -> Answer) throws -> Answer {
-    let trace = QueryTrace(isStrict: indexes.policy == .strict)
-    let answer = try body(trace)
-    if indexes.advisor.isLearning { indexes.note(trace) }
-    return answer
   }
 
   /// How long an answer takes to compute.
@@ -164,7 +158,7 @@ private func reading<Answer>(_ body: () throws -> Answer) throws(Status) -> Answ
   do { return try body() } catch { throw Status(readingFailed: error) }
 }
 
-extension EmbeddedBackend: ListeningBackend {
+extension EmbeddedBackend: ListeningBackend, IndexedBackend {
 
   package func checkUsable() throws(Status) {
     // A forked child has no writer's thread: nothing that it submits would ever complete.
@@ -177,159 +171,41 @@ extension EmbeddedBackend: ListeningBackend {
 
   // MARK: Reading
 
-  package func documents(
-    at paths: [ResourcePath], _ context: RequestContext,
-    _ done: @escaping Completion<[StoredDocument?]>
+  package func read(
+    _ request: ReadRequest, _ context: RequestContext, _ done: @escaping Completion<VersionedAnswer>
   ) {
-    if let id = context.transaction {
-      return documents(at: paths, in: id, context, done)
-    }
-    if let time = context.readTime {
-      return answer(at: time, context, done) { snapshot, sequence in
-        try paths.map { try snapshot.document(at: $0, asOf: sequence) }
-      }
-    }
-    answer(.all(of: paths), context, paths.count == 1 ? .short : .limited, done) { snapshot in
-      let touched = ReadCounters()
-      return try paths.map {
-        try touched.countKey(until: snapshot.deadline)
-        return try snapshot.document(at: $0)
-      }
-    }
-  }
-
-  package func documents(
-    matching query: StructuredQuery, _ context: RequestContext,
-    _ done: @escaping Completion<[StoredDocument]>
-  ) {
-    let query = EffectiveQuery(query)
-    if let id = context.transaction {
-      do throws(Status) { try query.refuseSearch() } catch { return done(.failure(error)) }
-      return documents(matching: query, in: id, context, done)
-    }
+    if let id = context.transaction { return read(request, in: id, context, done) }
     if let time = context.readTime {
       return answer(at: time, context, done) { [self] snapshot, sequence in
-        try tracing { try snapshot.documents(matching: query, asOf: sequence, trace: $0) }
+        VersionedAnswer(
+          try view(snapshot, .asOf(sequence)).answer(request),
+          StateVersion(sequence: sequence, time: Timestamp(Instant(time))))
       }
     }
-    answer(query.readScope, context, .limited, done) { [self] snapshot in
-      try tracing { try snapshot.documents(matching: query, trace: $0) }
+    answer(request.readScope, context, request.length, done) { [self] snapshot in
+      VersionedAnswer(try view(snapshot).answer(request), StateVersion(try snapshot.state()))
     }
   }
 
-  // Usually no write has to be waited for, and the caller has no other work: then these need no
+  // Usually no write has to be waited for, and the caller has no other work: then this needs no
   // continuation.
 
-  package func documents(at paths: [ResourcePath]) async throws -> [StoredDocument?] {
+  package func read(_ request: ReadRequest) async throws -> ReadAnswer {
     let context = RequestContext.awaiting()
     guard context.thread == .lent else {
-      return try await awaiting { documents(at: paths, context, $0) }
+      return try await awaiting { read(request, context, $0) }.answer
     }
-    if writer.hasTickets { await writer.waitForWrites(touching: .all(of: paths)) }
-    return try store.read { snapshot in try paths.map { try snapshot.document(at: $0) } }
+    if writer.hasTickets { await writer.waitForWrites(touching: request.readScope) }
+    return try store.read { try view($0).answer(request) }
   }
 
-  package func documents(matching query: StructuredQuery) async throws -> [StoredDocument] {
-    let context = RequestContext.awaiting()
-    guard context.thread == .lent else {
-      return try await awaiting { documents(matching: query, context, $0) }
-    }
-    let query = EffectiveQuery(query)
-    if writer.hasTickets { await writer.waitForWrites(touching: query.readScope) }
-    return try store.read { snapshot in
-      try tracing { try snapshot.documents(matching: query, trace: $0) }
-    }
+  func view(_ snapshot: StoreSnapshot, _ versions: StoreView.Versions = .stored) -> StoreView {
+    StoreView(snapshot, versions, tracing)
   }
 
-  package func aggregate(
-    _ aggregations: [Aggregation], over query: StructuredQuery, _ context: RequestContext,
-    _ done: @escaping Completion<[Value]>
-  ) {
-    let query = EffectiveQuery(query, aggregating: aggregations)
-    if let time = context.readTime {
-      return answer(at: time, context, done) { [self] snapshot, sequence in
-        try tracing {
-          try snapshot.aggregate(aggregations, over: query, asOf: sequence, trace: $0)
-        }
-      }
-    }
-    answer(query.readScope, context, .limited, done) { [self] snapshot in
-      try tracing { try snapshot.aggregate(aggregations, over: query, trace: $0) }
-    }
-  }
-
-  package func groups(
-    _ query: GroupedQuery, _ context: RequestContext, _ done: @escaping Completion<[QueryGroup]>
-  ) {
-    if let time = context.readTime {
-      return answer(at: time, context, done) { [self] snapshot, sequence in
-        try tracing { try snapshot.groups(query, asOf: sequence, trace: $0) }
-      }
-    }
-    answer(EffectiveQuery(query.query).readScope, context, .limited, done) { [self] snapshot in
-      try tracing { try snapshot.groups(query, trace: $0) }
-    }
-  }
-
-  package func joined(
-    _ query: JoinedQuery, _ context: RequestContext, _ done: @escaping Completion<JoinedResult>
-  ) {
-    if let time = context.readTime {
-      return answer(at: time, context, done) { snapshot, sequence in
-        try query.read { try snapshot.result(of: $0, asOf: sequence) }
-      }
-    }
-    answer(.everything, context, .limited, done) { [self] in try joined(query, in: $0) }
-  }
-
-  func joined(_ query: JoinedQuery, in snapshot: StoreSnapshot) throws -> JoinedResult {
-    try query.read { request in
-      try snapshot.result(of: request, isStrict: indexes.policy == .strict) { trace in
-        if indexes.advisor.isLearning { indexes.note(trace) }
-      }
-    }
-  }
-
-  package func explain(
-    _ request: ExplainRequest, _ context: RequestContext,
-    _ done: @escaping Completion<QueryExplanation>
-  ) {
-    answer(request.query.readScope, context, .unlimited, done) { [self] snapshot in
-      let isStrict = indexes.policy == .strict
-      var explanation = try snapshot.explain(request, isStrict: isStrict)
-      if let joined = request.joined {
-        explanation.parts += try snapshot.explainInclusions(
-          of: joined, analyzes: request.analyzes, isStrict)
-      }
-      return explanation
-    }
-  }
-
-  package func collections(
-    below path: ResourcePath, _ context: RequestContext,
-    _ done: @escaping Completion<[ResourcePath]>
-  ) {
-    answer(.everything, context, .unlimited, done) { try $0.collections(below: path) }
-  }
-
-  package func documentPaths(
-    in collection: ResourcePath, _ context: RequestContext,
-    _ done: @escaping Completion<[ResourcePath]>
-  ) {
-    answer(.everything, context, .unlimited, done) { try $0.documentPaths(in: collection) }
-  }
-
-  package func page(
-    after position: [UInt8]?, _ limits: DocumentPage.Limits, _ context: RequestContext,
-    _ done: @escaping Completion<DocumentPage>
-  ) {
-    answer(.everything, context, .unlimited, done) { try $0.page(after: position, limits) }
-  }
-
-  package func documentCount(_ context: RequestContext, _ done: @escaping Completion<Int>) {
-    answer(.everything, context, .short, done) {
-      try $0.lmdb.statistics($0.tables.documents).entries
-    }
+  /// Follows the index policy, and reports to the advisor.
+  var tracing: QueryTracing {
+    QueryTracing(isStrict: indexes.policy == .strict, note: note)
   }
 
   package func withBody<Answer>(
@@ -372,39 +248,20 @@ extension EmbeddedBackend: ListeningBackend {
     _ request: CommitRequest, _ context: RequestContext, _ done: @escaping Completion<CommitResult>
   ) {
     if let id = request.transaction { return commit(request, in: id, done) }
+    guard request.isAwaited else {
+      return writer.submit(
+        request.mutations, areChecked: request.areChecked, isCounted: request.isCounted,
+        completesAfterListeners: request.completesAfterListeners, complete: done)
+    }
     writer.commit(request, isBlocking: context.thread == .blocked, done)
-  }
-
-  package func submit(
-    _ request: CommitRequest, _ context: RequestContext, _ done: @escaping Completion<CommitResult>
-  ) {
-    writer.submit(
-      request.mutations, areChecked: request.areChecked, isCounted: request.isCounted,
-      completesAfterListeners: request.completesAfterListeners, complete: done)
   }
 
   package func drain(_ done: @escaping @Sendable () -> Void) { writer.whenDrained(done) }
 
   // MARK: Changes
 
-  package func newestTime(_ context: RequestContext, _ done: @escaping Completion<Timestamp>) {
-    answer(.everything, context, .short, done) { Timestamp(try $0.state().lastCommitTime) }
-  }
-
-  package func oldestReadableTime(
-    _ context: RequestContext, _ done: @escaping Completion<Timestamp?>
-  ) {
-    answer(.nothing, context, .short, done) { try $0.oldestReadableTime().map { Timestamp($0) } }
-  }
-
   package func committedToken() throws -> ChangeToken {
     token(after: try store.read { try $0.state().lastSequence })
-  }
-
-  package func newestToken(_ context: RequestContext, _ done: @escaping Completion<ChangeToken>) {
-    answer(.everything, context, .short, done) { [self] in
-      token(after: try $0.state().lastSequence)
-    }
   }
 
   package func time(
@@ -421,12 +278,6 @@ extension EmbeddedBackend: ListeningBackend {
       }
       return Timestamp(change.commitTime)
     }
-  }
-
-  package func token(
-    at time: Timestamp, _ context: RequestContext, _ done: @escaping Completion<ChangeToken>
-  ) {
-    answer(at: time, context, done) { [self] _, sequence in token(after: sequence) }
   }
 
   package func changes(
@@ -454,6 +305,34 @@ extension EmbeddedBackend: ListeningBackend {
     registry.close()
     store.close()
     memoryFolder?.remove()
+  }
+}
+
+extension StateVersion {
+  init(_ state: StoreState) {
+    self.init(sequence: state.lastSequence, time: Timestamp(state.lastCommitTime))
+  }
+}
+
+extension ReadRequest {
+  /// An answer waits for writes within this scope.
+  var readScope: ReadScope {
+    switch self {
+    case .documents(let paths): .all(of: paths)
+    case .results(let query, _), .values(_, over: let query): query.readScope
+    case .groups(let grouped): EffectiveQuery(grouped.query).readScope
+    case .explanation(let request): request.query.readScope
+    default: .everything
+    }
+  }
+
+  var length: EmbeddedBackend.Length {
+    switch self {
+    case .documents(let paths) where paths.count == 1: .short
+    case .documentCount, .nothing: .short
+    case .documents, .results, .values, .groups, .joined: .limited
+    default: .unlimited
+    }
   }
 }
 

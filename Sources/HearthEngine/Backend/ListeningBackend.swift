@@ -2,7 +2,7 @@ import Foundation
 
 /// A backend whose listeners are those of a `ListenerRegistry`, and whose change tokens are of one
 /// history.
-package protocol ListeningBackend: Backend {
+package protocol ListeningBackend: ChangeFeed {
   var listeners: BackendListeners { get }
 }
 
@@ -55,15 +55,15 @@ extension ListeningBackend {
     registry.remove(listener, watching: target)
   }
 
-  package func addSyncObserver(_ body: @escaping @Sendable (UInt64) -> Void) -> Int {
-    registry.addInSync(body)
+  package func observeSyncs(_ body: @escaping @Sendable (UInt64) -> Void) -> Observation {
+    let observer = registry.addInSync(body)
+    return Observation { [registry] in registry.removeInSync(observer) }
   }
-  package func removeSyncObserver(_ observer: Int) { registry.removeInSync(observer) }
 
-  package func addChangeObserver(_ body: @escaping @Sendable () -> Void) -> Int {
-    registry.addTail(body)
+  package func observeChanges(_ body: @escaping @Sendable () -> Void) -> Observation {
+    let observer = registry.addTail(body)
+    return Observation { [registry] in registry.removeTail(observer) }
   }
-  package func removeChangeObserver(_ observer: Int) { registry.removeTail(observer) }
 }
 
 extension Acknowledgements {

@@ -2,8 +2,8 @@
 /// commit are delivered together, with the state that all targets are then in.
 ///
 ///     set.add(1, .document(author))
-///     set.add(2, .results(of: books))       ─▶ [.result(1, …)]  [.result(2, …), .current(token)]
-///     batch that changes both               ─▶ [.result(1, …), .result(2, …), .current(token)]
+///     set.add(2, .results(of: books))       ─▶ [.result(1, …)]  [.result(2, …), .current(8)]
+///     batch that changes both               ─▶ [.result(1, …), .result(2, …), .current(8)]
 ///
 /// Targets can be added and removed at any time. Writes do not wait for this.
 package final class TargetSet: Sendable {
@@ -12,8 +12,8 @@ package final class TargetSet: Sendable {
     case result(Int, ResultEvent)
     /// The target was removed because of an error.
     case failure(Int, Status)
-    /// Every target's newest result is of this state.
-    case current(ChangeToken)
+    /// Every target's newest result is of the state with this sequence.
+    case current(UInt64)
   }
 
   private struct Member {
@@ -26,7 +26,7 @@ package final class TargetSet: Sendable {
     var members: [Int: Member] = [:]
     /// The ids in their order. May have some that were removed.
     var ids: [Int] = []
-    var observer: Int?
+    var observation: Observation?
     var isClosed = false
     /// The sequence of the newest state that was delivered as `current`.
     var current: UInt64?
@@ -61,8 +61,8 @@ package final class TargetSet: Sendable {
   package init(on backend: any Backend, _ completion: @escaping @Sendable ([Event]) -> Void) {
     self.backend = backend
     self.completion = completion
-    let observer = backend.addSyncObserver { [weak self] in self?.collect(upTo: $0) }
-    state.withLock { $0.observer = observer }
+    let observation = backend.observeSyncs { [weak self] in self?.collect(upTo: $0) }
+    state.withLock { $0.observation = observation }
   }
 
   deinit { close() }
@@ -98,12 +98,12 @@ package final class TargetSet: Sendable {
   }
 
   package func close() {
-    let (members, observer) = state.withLock { state in
+    let (members, observation) = state.withLock { state in
       defer { state.members = [:] }
       state.isClosed = true
-      return (Array(state.members.values), state.observer.take())
+      return (Array(state.members.values), state.observation.take())
     }
-    if let observer { backend.removeSyncObserver(observer) }
+    observation?.end()
     for member in members { backend.stopListening(to: member.target, member.listener) }
   }
 
@@ -128,7 +128,7 @@ package final class TargetSet: Sendable {
       let isCurrent = !state.members.isEmpty && state.members.values.allSatisfy(\.hasResult)
       if isCurrent, !events.isEmpty || state.current == nil {
         state.current = sequence
-        events.append(.current(backend.token(after: sequence)))
+        events.append(.current(sequence))
       }
       return events
     }

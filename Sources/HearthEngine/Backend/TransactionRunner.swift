@@ -20,12 +20,8 @@ package final class TransactionRunner: Sendable {
       context = RequestContext(thread: .blocked, transaction: id)
     }
 
-    package func documents(at paths: [ResourcePath]) throws(Status) -> [StoredDocument?] {
-      try backend.waitingInBlock { backend.documents(at: paths, context, $0) }
-    }
-
-    package func documents(matching query: StructuredQuery) throws(Status) -> [StoredDocument] {
-      try backend.waitingInBlock { backend.documents(matching: query, context, $0) }
+    package func read(_ request: ReadRequest) throws(Status) -> ReadAnswer {
+      try backend.waitingInBlock { backend.read(request, context, $0) }.answer
     }
   }
 
@@ -160,7 +156,7 @@ package final class TransactionRunner: Sendable {
     var start = first
     // Also if it was cancelled before another attempt. Does nothing for a transaction that has
     // ended.
-    defer { if let id = start.retrying { backend.rollback(id) } }
+    defer { if let id = start.retrying { backend.end(id, isRetried: false) } }
     var number = 1
     while true {
       if Task.isCancelled { return Result(error: CancellationError()) }
@@ -170,14 +166,14 @@ package final class TransactionRunner: Sendable {
       guard let error = result.error else { return result }
       let mayTryAgain = !result.isFinal && Self.mayTryAgain(error)
       guard mayTryAgain, number < attempts else {
-        if let id { backend.rollback(id) }
+        if let id { backend.end(id, isRetried: false) }
         return mayTryAgain ? result.givenUp(after: number) : result
       }
       if result.isContention {
         start.retrying = id
       } else {
         start.retrying = nil
-        if let id { backend.rollback(id) }
+        if let id { backend.end(id, isRetried: false) }
         let ceiling = 1_000_000 << UInt64(min(number, 8))
         try? await Task.sleep(nanoseconds: UInt64.random(in: 0...UInt64(ceiling)))
       }
@@ -223,12 +219,12 @@ package final class TransactionRunner: Sendable {
         let begun = try backend.waitingInBlock { backend.beginTransaction(start, .blocked, $0) }
         id = begun
         if start.isCancelled {
-          backend.rollback(begun)
+          backend.end(begun, isRetried: false)
           return (Result(error: CancellationError()), nil)
         }
         // On every path, the writer continues from here.
         var isCommitted = false
-        defer { if !isCommitted { backend.release(begun) } }
+        defer { if !isCommitted { backend.end(begun, isRetried: true) } }
         let run = block(Reader(backend, begun))
         finished = run
         if run.result.error != nil { return (run.result, begun) }

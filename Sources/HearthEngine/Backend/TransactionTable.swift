@@ -86,12 +86,15 @@ final class TransactionTable<Work: Sendable>: Sendable {
     return removed
   }
 
-  func release(_ id: TransactionID) { state.withLock { $0.transactions[id]?.hold }?.end(nil) }
-
-  func rollback(_ id: TransactionID) { remove(id)?.hold?.end(nil) }
+  /// See `Backend.end`.
+  func end(_ id: TransactionID, isRetried: Bool) {
+    let hold =
+      isRetried ? state.withLock { $0.transactions[id]?.hold } : remove(id)?.hold
+    hold?.end(nil)
+  }
 
   func close() {
-    for id in state.withLock({ Array($0.transactions.keys) }) { rollback(id) }
+    for id in state.withLock({ Array($0.transactions.keys) }) { end(id, isRetried: false) }
   }
 
   // MARK: Reading and committing
@@ -121,12 +124,12 @@ final class TransactionTable<Work: Sendable>: Sendable {
     return transaction
   }
 
-  /// Records what a transaction has read: documents, and the result of a query.
+  /// Records what a transaction has read of the state with a sequence, if that is known. The documents of an answer
+  /// are whole.
   ///
   /// Throws `aborted` if one of the documents was read before and differs.
   func note(
-    _ id: TransactionID, _ found: some Sequence<(ResourcePath, StoredDocument?)>,
-    resultOf seen: ObservedQuery? = nil
+    _ id: TransactionID, _ request: ReadRequest, _ answer: ReadAnswer, at sequence: UInt64?
   ) throws(Status) {
     try state.withLock { state throws(Status) in
       guard let transaction = state.transactions[id] else { throw Status.transactionEnded }
@@ -134,8 +137,7 @@ final class TransactionTable<Work: Sendable>: Sendable {
       // The copy would otherwise be copied when it changes.
       state.transactions[id]?.reads = ReadSet()
       defer { state.transactions[id]?.reads = reads }
-      if let seen { reads.results.append(seen) }
-      try reads.note(found)
+      try reads.note(request, answer, at: sequence)
     }
   }
 

@@ -1,5 +1,5 @@
 /// The running state of aggregations.
-struct AggregationTotals: @unchecked Sendable {
+package struct AggregationTotals: @unchecked Sendable {
   // Unchecked: the bytes that the lookups refer to are never written.
 
   private let aggregations: [Aggregation]

@@ -1,5 +1,5 @@
 /// The groups of a query's results, while they are formed.
-struct GroupTotals: @unchecked Sendable {
+package struct GroupTotals: @unchecked Sendable {
   // Unchecked: the bytes that the lookups refer to are never written.
 
   private let query: GroupedQuery
@@ -251,13 +251,6 @@ extension UnsafeRawBufferPointer {
 }
 
 extension StoreSnapshot {
-  /// The groups of the query's results.
-  func groups(_ grouped: GroupedQuery, trace: QueryTrace = QueryTrace()) throws -> [QueryGroup] {
-    let groups = try groupTotals(grouped, isLive: false, trace: trace).results()
-    trace.found = groups.count
-    return groups
-  }
-
   /// - Parameter isLive: Documents will be removed again.
   func groupTotals(
     _ grouped: GroupedQuery, isLive: Bool, trace: QueryTrace
@@ -312,18 +305,5 @@ extension StoreSnapshot {
     let run = try run(
       query, requiring: required, needsOrder: false, countsOnly: true, trace: trace)
     return EntryGroups(grouped, run.plan).map { (run, $0) }
-  }
-
-  /// Same as `groups`, after the change with `sequence`.
-  func groups(
-    _ grouped: GroupedQuery, asOf sequence: UInt64, trace: QueryTrace = QueryTrace()
-  ) throws -> [QueryGroup] {
-    var query = EffectiveQuery(grouped.query)
-    query.projection = []
-    var totals = GroupTotals(grouped)
-    for document in try documents(matching: query, asOf: sequence, trace: trace) {
-      try document.body.withBytes { try totals.add(MapView(body: $0)) }
-    }
-    return try totals.results()
   }
 }

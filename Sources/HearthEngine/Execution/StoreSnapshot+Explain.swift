@@ -42,7 +42,7 @@ extension StoreSnapshot {
     if let aggregations = request.aggregations {
       trace.found = try aggregate(aggregations, over: query, trace: trace).count
     } else if let groups = request.groups {
-      trace.found = try self.groups(groups, trace: trace).count
+      trace.found = try groupTotals(groups, isLive: false, trace: trace).results().count
       // The index may lack documents, which is known after the run.
       if let plan = trace.plan {
         explanation = QueryExplanation(

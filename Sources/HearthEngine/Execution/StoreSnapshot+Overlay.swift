@@ -7,14 +7,17 @@
 extension StoreSnapshot {
   /// The query's results, copied, in the query's order and projection.
   func documents(
-    matching query: EffectiveQuery, with overlay: DocumentOverlay, trace: QueryTrace = QueryTrace()
+    matching query: EffectiveQuery, requiring fields: [FieldSegments] = [],
+    with overlay: DocumentOverlay, trace: QueryTrace = QueryTrace()
   ) throws -> [StoredDocument] {
-    guard !overlay.isEmpty else { return try documents(matching: query, trace: trace) }
+    guard !overlay.isEmpty else {
+      return try documents(matching: query, requiring: fields, trace: trace)
+    }
     var found: [StoredDocument] = []
     if query.search != nil {
       found = try search(query, with: overlay, trace: trace)
     } else {
-      try forEachResult(of: query, with: overlay, trace) { found.append($0) }
+      try forEachResult(of: query, requiring: fields, with: overlay, trace) { found.append($0) }
     }
     if let nearest = query.nearest {
       found = try nearest.nearest(among: found)

@@ -79,30 +79,6 @@ extension StoreSnapshot {
     return overlay
   }
 
-  /// The query's results after the change with this sequence, copied.
-  func documents(
-    matching query: EffectiveQuery, asOf sequence: UInt64, trace: QueryTrace = QueryTrace()
-  ) throws -> [StoredDocument] {
-    let query = try resolved(query, asOf: sequence)
-    return try documents(matching: query, with: overlay(backTo: sequence, for: query), trace: trace)
-  }
-
-  /// The query with the values of its semi-joins after the change with this sequence.
-  private func resolved(_ query: EffectiveQuery, asOf sequence: UInt64) throws -> EffectiveQuery {
-    try resolved(query) { try documents(matching: $0, asOf: sequence) }
-  }
-
-  /// The aggregations' results after the change with this sequence.
-  func aggregate(
-    _ aggregations: [Aggregation], over query: EffectiveQuery, asOf sequence: UInt64,
-    trace: QueryTrace = QueryTrace()
-  ) throws -> [Value] {
-    let query = try resolved(query, asOf: sequence)
-    let overlay = try overlay(
-      backTo: sequence, for: query, requiring: aggregations.compactMap(\.field))
-    return try aggregate(aggregations, over: query, with: overlay, trace: trace)
-  }
-
   /// The sequence of a document's deletion; 0 if no tombstone is stored.
   func tombstone(of name: DocumentName) throws -> UInt64 {
     guard

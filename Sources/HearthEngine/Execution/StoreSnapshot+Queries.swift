@@ -1,20 +1,19 @@
 /// Answers queries within a transaction: plan, execute, project.
 extension StoreSnapshot {
   /// The query's results, copied, in the query's order and projection.
+  ///
+  /// - Parameter fields: Every result has these. Without a search, and without a search of neighbors.
   func documents(
-    matching query: EffectiveQuery, touched: ReadCounters = ReadCounters()
+    matching query: EffectiveQuery, requiring fields: [FieldSegments] = [],
+    trace: QueryTrace = QueryTrace()
   ) throws -> [StoredDocument] {
-    try documents(matching: query, trace: QueryTrace(touched))
-  }
-
-  func documents(matching query: EffectiveQuery, trace: QueryTrace) throws -> [StoredDocument] {
     if query.search != nil {
       let found = try search(query, trace: trace)
       guard let projection = Projection(query.projection) else { return found }
       return try found.map { try projection.applied(to: $0) }
     }
     guard let nearest = query.nearest else {
-      let found = try run(query, trace: trace).documents()
+      let found = try run(query, requiring: fields, trace: trace).documents()
       trace.found = found.count + query.offset
       return found
     }

@@ -69,44 +69,14 @@ protocol SourceState: Sendable {
   ///     `outOfRange` if the source no longer has it.
   ///   - isFirst: It is for a new listener, whose query may be refused.
   func fetch(
-    _ request: ResultRequest, asOf sequence: UInt64?, isFirst: Bool,
-    _ done: @escaping Completion<FetchedResult>)
+    _ request: ReadRequest, asOf sequence: UInt64?, isFirst: Bool,
+    _ done: @escaping Completion<ReadAnswer>)
 }
 
 extension SourceState {
-  func fetch(_ request: ResultRequest, _ done: @escaping Completion<FetchedResult>) {
+  func fetch(_ request: ReadRequest, _ done: @escaping Completion<ReadAnswer>) {
     fetch(request, asOf: nil, isFirst: false, done)
   }
-}
-
-enum ResultRequest: Sendable {
-  case document(ResourcePath)
-  /// Documents in the order of their paths.
-  case documentsAt([ResourcePath])
-  /// Whole documents that have all of the fields, in the query's order.
-  case documents(EffectiveQuery, requiring: [FieldSegments])
-  /// For each path the documents of `Relation.query(referringTo:)`, as several answers. Only for the
-  /// kind with a query.
-  case documentsReferring(Inclusion.Relation, to: [ResourcePath])
-  /// Sums over all documents that have the aggregated fields. Without a limit or an offset.
-  case totals(EffectiveQuery, [Aggregation])
-  /// All groups. Without a limit or an offset of documents.
-  case groups(GroupedQuery)
-  /// All matches of a query with a search, whatever its limit is.
-  case search(EffectiveQuery)
-  /// Several requests at once; no member is this case.
-  indirect case several([ResultRequest])
-}
-
-/// The answer to the `ResultRequest` with the same case.
-enum FetchedResult: Sendable {
-  case document(StoredDocument?)
-  case documentsAt([StoredDocument?])
-  case documents([StoredDocument])
-  case totals(AggregationTotals)
-  case groups(GroupTotals)
-  case search([StoredDocument], TextStatistics)
-  indirect case several([FetchedResult])
 }
 
 extension Status {

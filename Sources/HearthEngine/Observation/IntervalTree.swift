@@ -30,18 +30,18 @@ struct IntervalTree<Owner: AnyObject> {
     func update() {
       highest = interval.upper
       for child in [left, right] {
-        if let child, SortKeyEncoder.compare(child.highest, highest) > 0 { highest = child.highest }
+        if let child, UTF8Order.compare(child.highest, highest) > 0 { highest = child.highest }
       }
     }
 
     /// By lower end, then by owner, then by upper end.
     func isBefore(_ interval: Interval, _ owner: Owner) -> Bool {
-      let order = SortKeyEncoder.compare(self.interval.lower, interval.lower)
+      let order = UTF8Order.compare(self.interval.lower, interval.lower)
       if order != 0 { return order < 0 }
       guard self.owner === owner else {
         return ObjectIdentifier(self.owner) < ObjectIdentifier(owner)
       }
-      return SortKeyEncoder.compare(self.interval.upper, interval.upper) < 0
+      return UTF8Order.compare(self.interval.upper, interval.upper) < 0
     }
   }
 

@@ -97,7 +97,7 @@ final class LimitWindow {
   }
 
   /// The next request for what is not known; nil if everything is.
-  var request: ResultRequest? {
+  var request: ReadRequest? {
     for join in semiJoins {
       if let request = join.request { return request }
     }
@@ -135,14 +135,14 @@ final class LimitWindow {
   }
 
   /// For the rows to hold.
-  private var rowsRequest: ResultRequest {
+  private var rowsRequest: ReadRequest {
     var wide = query.resolved { join in .list(values(of: join)) }
     wide.filters = wide.filters.map { $0.resolved(at: time.now) }
     wide.offset = 0
     wide.limit = query.limit == 0 ? 0 : capacity
     wide.isReversed = false
     wide.projection = []
-    return .documents(wide, requiring: required)
+    return .results(wide, requiring: required)
   }
 
   private func values(of join: SemiJoin) -> [Value] {
@@ -152,7 +152,7 @@ final class LimitWindow {
 
   /// For the documents that have values that appeared or disappeared: each of them may now be, or no
   /// longer be, a result.
-  private var toggledRequest: ResultRequest {
+  private var toggledRequest: ReadRequest {
     var wide = candidates
     var alternatives: [StructuredQuery.Filter] = []
     for filter in query.filters {
@@ -165,7 +165,7 @@ final class LimitWindow {
       }
     }
     wide.filters.append(alternatives.count == 1 ? alternatives[0] : .any(alternatives))
-    return .documents(wide, requiring: required)
+    return .results(wide, requiring: required)
   }
 
   /// For all documents that may be results, whatever the values and the time are.
@@ -203,7 +203,7 @@ final class LimitWindow {
   }
 
   /// For the documents that have crossed a relative time.
-  private func crossedRequest(since before: Instant) -> ResultRequest {
+  private func crossedRequest(since before: Instant) -> ReadRequest {
     var wide = candidates
     let crossed = relativeTimes.map { comparison in
       var until = comparison
@@ -213,17 +213,17 @@ final class LimitWindow {
       ])
     }
     wide.filters.append(crossed.count == 1 ? crossed[0] : .any(crossed))
-    return .documents(wide, requiring: required)
+    return .results(wide, requiring: required)
   }
 
   /// For the document that crosses a relative time next.
-  private var crossingRequest: ResultRequest {
+  private var crossingRequest: ReadRequest {
     let comparison = relativeTimes[relativeTimes.count - unknownCrossings]
     var first = candidates
     first.filters.append(.comparison(comparison.resolved(at: time.now)))
     first.orders = [StructuredQuery.Order(field: comparison.field)] + first.orders
     first.limit = 1
-    return .documents(first, requiring: required)
+    return .results(first, requiring: required)
   }
 
   /// Remembers when a document crosses relative times.
@@ -248,7 +248,7 @@ final class LimitWindow {
   var isTimed: Bool { !relativeTimes.isEmpty }
 
   /// Takes the answer to `request`.
-  func hold(_ fetched: FetchedResult) throws {
+  func hold(_ fetched: ReadAnswer) throws {
     for join in semiJoins where join.request != nil {
       return toggle(join.join, try join.hold(fetched))
     }
@@ -261,7 +261,7 @@ final class LimitWindow {
       unknownCrossings = relativeTimes.count
       return
     }
-    guard case .documents(let documents) = fetched else { throw Status.otherResult }
+    let documents = try fetched.results
     if !toggled.isEmpty {
       toggled = [:]
       valueVersion += 1
@@ -294,27 +294,27 @@ final class LimitWindow {
   }
 
   /// For the result in an earlier state; nil if the time of that state matters, which is not known.
-  var pastRequest: ResultRequest? {
+  var pastRequest: ReadRequest? {
     if query.filters.hasRelativeTimes(inSemiJoins: true) { return nil }
     var plain = query
     plain.isReversed = false
     plain.projection = []
-    return .documents(plain, requiring: [])
+    return .results(plain, requiring: [])
   }
 
   /// The answer to `pastRequest`.
-  func list(of fetched: FetchedResult) throws -> ResultList {
-    guard case .documents(let documents) = fetched else { throw Status.otherResult }
+  func list(of fetched: ReadAnswer) throws -> ResultList {
+    let documents = try fetched.results
     // Not tested again: semi-joins may have had other values then.
     let rows = try documents.map { document in
-      guard let row = try rowOfMatch(document) else { throw Status.otherResult }
+      guard let row = try rowOfMatch(document) else { throw Status.otherAnswer }
       return row
     }
     return ResultList(ResultTree(sorted: rows), isReversed: query.isReversed)
   }
 
-  private func rows(of fetched: FetchedResult) throws -> [ResultRow] {
-    guard case .documents(let documents) = fetched else { throw Status.otherResult }
+  private func rows(of fetched: ReadAnswer) throws -> [ResultRow] {
+    let documents = try fetched.results
     return try rows(of: documents)
   }
 
@@ -425,7 +425,7 @@ final class LimitWindow {
     if query.limit == 0 { return .changed(.none) }
     for row in gone { held.remove(row.key) }
     for row in come {
-      if let upperBound, SortKeyEncoder.compare(row.key, upperBound.key) > 0 { continue }
+      if let upperBound, UTF8Order.compare(row.key, upperBound.key) > 0 { continue }
       held.insert(row)
     }
     if upperBound != nil, let wanted, held.count < wanted { return .mustLoad }

@@ -161,11 +161,11 @@ extension ListenerCondition {
   }
 
   private static func lesser(_ one: [UInt8], _ other: [UInt8]) -> [UInt8] {
-    SortKeyEncoder.compare(one, other) <= 0 ? one : other
+    UTF8Order.compare(one, other) <= 0 ? one : other
   }
 
   private static func greater(_ one: [UInt8], _ other: [UInt8]) -> [UInt8] {
-    SortKeyEncoder.compare(one, other) >= 0 ? one : other
+    UTF8Order.compare(one, other) >= 0 ? one : other
   }
 
   /// By a document's position in the query's first order: between the cursors, and not after the

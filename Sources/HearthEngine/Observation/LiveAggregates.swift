@@ -80,25 +80,25 @@ final class LiveAggregates {
   // MARK: Reading
 
   /// The next request for what is not known; nil if everything is.
-  var request: ResultRequest? {
+  var request: ReadRequest? {
     if isWindow { return test.request }
     if isLoaded { return nil }
     return switch kind {
     case .totals(let aggregations): .totals(query, aggregations)
-    case .groups(let grouped): .groups(grouped)
+    case .groups(let grouped): .groupTotals(grouped)
     }
   }
 
   /// Takes the answer to `request`.
-  func hold(_ fetched: FetchedResult) throws {
+  func hold(_ fetched: ReadAnswer) throws {
     guard !isWindow else {
       try test.hold(fetched)
       return try followWindow()
     }
     switch fetched {
     case .totals(let totals): self.totals = .all(totals)
-    case .groups(let totals): self.totals = .groups(totals)
-    default: throw Status.otherResult
+    case .groupTotals(let totals): self.totals = .groups(totals)
+    default: throw Status.otherAnswer
     }
     isLoaded = true
   }

@@ -76,11 +76,11 @@ final class LiveJoin {
   // MARK: Reading
 
   /// The next request for what is not known; nil if everything is.
-  var request: ResultRequest? {
+  var request: ReadRequest? {
     if let request = root.request { return request }
     let paths = unknownPaths
     var requests = openWindows.compactMap(\.window.request)
-    if !paths.isEmpty { requests.append(.documentsAt(paths)) }
+    if !paths.isEmpty { requests.append(.documents(at: paths)) }
     return requests.isEmpty ? nil : .several(requests)
   }
 
@@ -101,18 +101,18 @@ final class LiveJoin {
   }
 
   /// Takes the answer to `request`.
-  func hold(_ fetched: FetchedResult) throws {
+  func hold(_ fetched: ReadAnswer) throws {
     if root.request != nil {
       try root.hold(fetched)
       if root.request == nil { try followRoot() }
       return
     }
-    guard case .several(var results) = fetched else { throw Status.otherResult }
+    guard case .several(var results) = fetched else { throw Status.otherAnswer }
     let windows = openWindows
     let paths = unknownPaths
     if !paths.isEmpty {
-      guard case .documentsAt(let documents)? = results.popLast(), documents.count == paths.count
-      else { throw Status.otherResult }
+      guard case .documents(let documents)? = results.popLast(), documents.count == paths.count
+      else { throw Status.otherAnswer }
       let known = Dictionary(zip(paths, documents)) { one, _ in one }
       // These documents may lead to others that are not known.
       let answered = levels.map(\.unknown)
@@ -125,7 +125,7 @@ final class LiveJoin {
         }
       }
     }
-    guard results.count == windows.count else { throw Status.otherResult }
+    guard results.count == windows.count else { throw Status.otherAnswer }
     for ((level, path, window), result) in zip(windows, results) {
       guard levels[level].windows[path]?.window === window else { continue }
       try window.hold(result)

@@ -25,7 +25,7 @@ final class LiveSearch {
   var heldCount: Int { members.count }
 
   /// Nil if the result is known.
-  var request: ResultRequest? { isLoaded ? nil : .search(query) }
+  var request: ReadRequest? { isLoaded ? nil : .matches(query) }
 
   func reset() { isLoaded = false }
 
@@ -33,8 +33,8 @@ final class LiveSearch {
   var routedQuery: EffectiveQuery { EffectiveQuery(StructuredQuery(query.scope)) }
 
   /// Takes the answer to `request`.
-  func hold(_ fetched: FetchedResult) throws {
-    guard case .search(let documents, let statistics) = fetched else { throw Status.otherResult }
+  func hold(_ fetched: ReadAnswer) throws {
+    guard case .matches(let documents, let statistics) = fetched else { throw Status.otherAnswer }
     self.statistics = statistics
     members = [:]
     for document in documents { try add(document) }

@@ -15,7 +15,7 @@ final class LiveSemiJoin {
       join.effectiveQuery, requiring: join.required, tuning: tuning, isPart: true, at: time)
   }
 
-  var request: ResultRequest? { window.request }
+  var request: ReadRequest? { window.request }
 
   func reset() {
     window.reset()
@@ -25,7 +25,7 @@ final class LiveSemiJoin {
   }
 
   /// Takes the answer to `request`. Returns the values that appeared or disappeared.
-  func hold(_ fetched: FetchedResult) throws -> Set<[UInt8]> {
+  func hold(_ fetched: ReadAnswer) throws -> Set<[UInt8]> {
     try window.hold(fetched)
     return try follow()
   }

@@ -132,9 +132,9 @@ final class MaterializedQuery: @unchecked Sendable {
 
   /// The next request for what is not known of the result; nil if all of it is. All requests are to
   /// one state.
-  var request: ResultRequest? {
+  var request: ReadRequest? {
     switch content {
-    case .document(let path, _): isDocumentKnown ? nil : .document(path)
+    case .document(let path, _): isDocumentKnown ? nil : .documents(at: [path])
     case .query(let window): window.request
     case .totals(let totals, _): totals.request
     case .joined(let join): join.request
@@ -146,7 +146,7 @@ final class MaterializedQuery: @unchecked Sendable {
   private var isDocumentKnown = false
 
   /// Takes the answer to `request`, in the state after the change with this sequence.
-  func hold(_ fetched: FetchedResult, asOf sequence: UInt64) throws {
+  func hold(_ fetched: ReadAnswer, asOf sequence: UInt64) throws {
     pending = []
     self.sequence = sequence
     switch content {
@@ -174,16 +174,16 @@ final class MaterializedQuery: @unchecked Sendable {
   }
 
   /// For the result in an earlier state; nil if that is not kept.
-  var pastRequest: ResultRequest? {
+  var pastRequest: ReadRequest? {
     switch content {
-    case .document(let path, _): .document(path)
+    case .document(let path, _): .documents(at: [path])
     case .query(let window): window.pastRequest
     case .totals, .joined, .search: nil
     }
   }
 
   /// The answer to `pastRequest`.
-  func list(of fetched: FetchedResult) throws -> ResultList {
+  func list(of fetched: ReadAnswer) throws -> ResultList {
     guard case .query(let window) = content else { return try ResultList(fetched: fetched) }
     return try window.list(of: fetched)
   }
@@ -458,14 +458,9 @@ private struct OtherRoutes {
   }
 }
 
-extension Status {
-  static let otherResult = Status(.internal, "A source fetched another result than requested.")
-}
-
 extension ResultList {
-  fileprivate init(fetched: FetchedResult) throws {
-    guard case .document(let document) = fetched else { throw Status.otherResult }
-    self.init(document: document)
+  fileprivate init(fetched: ReadAnswer) throws {
+    self.init(document: try fetched.documents.first ?? nil)
   }
 
   /// One document, or none.

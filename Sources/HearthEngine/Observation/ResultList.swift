@@ -151,7 +151,7 @@ package struct ResultList: Sendable {
   }
 
   private func isBefore(_ lhs: ResultRow, _ rhs: ResultRow) -> Bool {
-    let order = SortKeyEncoder.compare(lhs.key, rhs.key)
+    let order = UTF8Order.compare(lhs.key, rhs.key)
     return isReversed ? order > 0 : order < 0
   }
 

@@ -63,11 +63,6 @@ final class SortKeyEncoder {
     }
     return buffer.bytes
   }
-
-  @inline(__always)
-  static func compare(_ lhs: [UInt8], _ rhs: [UInt8]) -> Int {
-    lhs.withUnsafeBytes { left in rhs.withUnsafeBytes { UTF8Order.compare(left, $0) } }
-  }
 }
 
 /// One `SortKeyEncoder` for all materialized queries with the same order: a changed document's key

@@ -104,90 +104,15 @@ private struct StoreSourceState: SourceState, @unchecked Sendable {
   }
 
   func fetch(
-    _ request: ResultRequest, asOf sequence: UInt64?, isFirst: Bool,
-    _ done: @escaping Completion<FetchedResult>
+    _ request: ReadRequest, asOf sequence: UInt64?, isFirst: Bool,
+    _ done: @escaping Completion<ReadAnswer>
   ) {
     done(
       Result {
-        guard let sequence else { return try result(of: request, isFirst: isFirst) }
-        return try result(of: request, asOf: sequence)
+        try StoreView(
+          snapshot, sequence.map { .asOf($0) } ?? .stored,
+          QueryTracing(isStrict: isFirst && source.isStrict, note: source.note)
+        ).answer(request)
       }.mapError(Status.init(observing:)))
-  }
-
-  private func result(of request: ResultRequest, isFirst: Bool) throws -> FetchedResult {
-    try snapshot.result(of: request, isStrict: isFirst && source.isStrict, note: source.note)
-  }
-
-  private func result(of request: ResultRequest, asOf sequence: UInt64) throws -> FetchedResult {
-    try snapshot.result(of: request, asOf: sequence)
-  }
-}
-
-extension StoreSnapshot {
-  /// The answer to a request.
-  ///
-  /// - Parameters:
-  ///   - isStrict: Refuses a query that no index serves.
-  ///   - note: Called with the trace of each query that ran; with one for all queries of a relation.
-  func result(
-    of request: ResultRequest, isStrict: Bool, note: (QueryTrace) -> Void
-  ) throws -> FetchedResult {
-    let trace = QueryTrace(isStrict: isStrict)
-    switch request {
-    case .document(let path): return .document(try document(at: path))
-    case .documentsAt(let paths):
-      return .documentsAt(
-        try paths.map { path in
-          try deadline?.check()
-          return try document(at: path)
-        })
-    case .documents(let query, let fields):
-      let found = try run(query, requiring: fields, trace: trace).documents()
-      trace.found = found.count
-      note(trace)
-      return .documents(found)
-    case .totals(let query, let aggregations):
-      let totals = try totals(of: aggregations, over: query, trace: trace)
-      note(trace)
-      return .totals(totals)
-    case .groups(let grouped):
-      let totals = try groupTotals(grouped, isLive: true, trace: trace)
-      note(trace)
-      return .groups(totals)
-    case .search(let query):
-      let (documents, statistics) = try matches(query, trace: trace)
-      note(trace)
-      return .search(documents, statistics)
-    case .several(let requests):
-      return .several(
-        try requests.map { try result(of: $0, isStrict: isStrict, note: note) })
-    case .documentsReferring(let relation, let paths):
-      var queries = ReferringQueries(relation, in: self, trace)
-      let results = try paths.compactMap { path in
-        try queries.documents(referringTo: path).map(FetchedResult.documents)
-      }
-      note(trace)
-      return .several(results)
-    }
-  }
-
-  /// The answer to a request in the state after the change with this sequence.
-  func result(of request: ResultRequest, asOf sequence: UInt64) throws -> FetchedResult {
-    switch request {
-    case .document(let path): return .document(try document(at: path, asOf: sequence))
-    case .documentsAt(let paths):
-      return .documentsAt(try paths.map { try document(at: $0, asOf: sequence) })
-    case .documents(let query, _):
-      return .documents(try documents(matching: query, asOf: sequence))
-    case .documentsReferring(let relation, let paths):
-      return .several(
-        try paths.compactMap(relation.query).map { query in
-          .documents(try documents(matching: EffectiveQuery(query), asOf: sequence))
-        })
-    case .totals, .groups, .search:
-      throw Status(.internal, "Totals of an earlier state are not kept.")
-    case .several(let requests):
-      return .several(try requests.map { try result(of: $0, asOf: sequence) })
-    }
   }
 }

@@ -190,12 +190,6 @@ struct KeyRanges: Hashable, Sendable {
   }
 }
 
-extension UTF8Order {
-  static func compare(_ lhs: [UInt8], _ rhs: [UInt8]) -> Int {
-    lhs.withUnsafeBytes { left in rhs.withUnsafeBytes { compare(left, $0) } }
-  }
-}
-
 extension Value {
   /// The value, encoded as an ascending component of an entry's key.
   var componentKey: [UInt8] {

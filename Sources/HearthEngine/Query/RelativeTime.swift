@@ -57,12 +57,14 @@ extension StructuredQuery.Comparison {
     }
   }
 
-  /// The comparison at a time: of a relative one, with a timestamp.
+  /// The comparison at a time: of a relative one, with a timestamp. It is only a condition, as before: results are not
+  /// ordered by its field, and need not have it.
   func resolved(at now: Instant) -> StructuredQuery.Comparison {
     guard let relativeTime else { return self }
     var resolved = self
     resolved.operator = `operator` == .afterNow ? .greaterThan : .lessThanOrEqual
     resolved.operand = .timestamp(relativeTime.boundary(at: now))
+    resolved.isUnordered = true
     return resolved
   }
 }

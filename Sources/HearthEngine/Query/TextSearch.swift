@@ -80,7 +80,7 @@ struct TextMatch: Hashable, Sendable {
 }
 
 /// Numbers of all documents that are searched: the collection's, or those of the scope.
-struct TextStatistics: Hashable, Sendable {
+package struct TextStatistics: Hashable, Sendable {
   /// The number of documents with a word.
   var documents = 0
   /// In all of them together.

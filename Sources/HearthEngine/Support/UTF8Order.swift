@@ -14,6 +14,12 @@ enum UTF8Order {
     }
   }
 
+  /// The same for bytes.
+  @inline(__always)
+  static func compare(_ lhs: [UInt8], _ rhs: [UInt8]) -> Int {
+    lhs.withUnsafeBytes { left in rhs.withUnsafeBytes { compare(left, $0) } }
+  }
+
   package static func areEqual(_ lhs: String, _ rhs: String) -> Bool { compare(lhs, rhs) == 0 }
 
   /// Whether the bytes are equal. For short buffers cheaper than a call of `memcmp`.

@@ -316,8 +316,7 @@ extension CommitPlan {
     referringTo path: ResourcePath, by index: StoredIndex
   ) throws -> [ResourcePath] {
     let query = index.definition.query(referringTo: path)
-    return try store.documents(matching: EffectiveQuery(query), replacing: [], QueryTrace())
-      .map(\.path)
+    return try store.answer(.results(of: query), replacing: [], .none).results.map(\.path)
   }
 }
 

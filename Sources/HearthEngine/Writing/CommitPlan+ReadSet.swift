@@ -10,14 +10,15 @@ extension CommitPlan {
       }
     }
     for seen in readSet.results {
-      if seen.query.isResolved, let sequence = seen.sequence,
-        try isUntouched(seen.query.scope, since: sequence)
+      if let query = seen.query, query.isResolved, let sequence = seen.sequence,
+        try isUntouched(query.scope, since: sequence)
       {
         continue
       }
-      guard try seen.holds(for: documents(matching: seen.query, in: &request)) else {
-        throw Status.readsHaveChanged
-      }
+      let answer =
+        try seen.request.composed { try self.answer($0, in: &request) }
+        ?? self.answer(seen.request, in: &request)
+      guard seen.holds(for: answer) else { throw Status.readsHaveChanged }
     }
   }
 

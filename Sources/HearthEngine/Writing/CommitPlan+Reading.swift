@@ -46,22 +46,21 @@ extension CommitPlan {
     return versions
   }
 
-  /// The query's results with the changes of the group and of the request.
-  mutating func documents(
-    matching query: EffectiveQuery, in request: inout Request, trace: QueryTrace = QueryTrace()
-  ) throws -> [StoredDocument] {
-    let query = try resolved(query, in: &request)
-    let versions = try versions(in: query.scope, &request)
-    return try store.documents(matching: query, replacing: versions, trace)
-  }
-
-  mutating func aggregate(
-    _ aggregations: [Aggregation], over query: EffectiveQuery, in request: inout Request,
-    trace: QueryTrace
-  ) throws -> [Value] {
-    let query = try resolved(query, in: &request)
-    let versions = try versions(in: query.scope, &request)
-    return try store.aggregate(aggregations, over: query, replacing: versions, trace)
+  /// The answer to a request of `results` or `values`, with the changes of the group and of the request.
+  mutating func answer(
+    _ read: ReadRequest, in request: inout Request, _ tracing: QueryTracing = .none
+  ) throws -> ReadAnswer {
+    switch read {
+    case .results(let query, let fields):
+      let query = try resolved(query, in: &request)
+      return try store.answer(
+        .results(query, requiring: fields), replacing: versions(in: query.scope, &request), tracing)
+    case .values(let aggregations, let query):
+      let query = try resolved(query, in: &request)
+      return try store.answer(
+        .values(aggregations, over: query), replacing: versions(in: query.scope, &request), tracing)
+    default: throw Status.otherAnswer
+    }
   }
 
   /// The query with the values of its semi-joins, at the time of the plan.
@@ -70,7 +69,8 @@ extension CommitPlan {
   ) throws -> EffectiveQuery {
     guard !query.isResolved else { return query }
     return try query.resolved(at: now).resolved { join in
-      try join.values(of: documents(matching: join.effectiveQuery, in: &request))
+      try join.values(
+        of: answer(.results(join.effectiveQuery, requiring: []), in: &request).results)
     }
   }
 

@@ -48,7 +48,7 @@ struct CommitPlan {
     var fields: FieldEdits { edits ?? FieldEdits(of: exists ? body : .empty) }
   }
 
-  let store: any DocumentState
+  let store: any PlanState
   let now: Instant
   private let latestTime: Instant
   var state: StoreState
@@ -66,7 +66,7 @@ struct CommitPlan {
   ///   - state: Of the store. The next sequence and the next time are later.
   ///   - latestTime: Changes with a later time are refused.
   init(
-    _ store: any DocumentState, _ state: StoreState, now: Instant, notAfter latestTime: Instant,
+    _ store: any PlanState, _ state: StoreState, now: Instant, notAfter latestTime: Instant,
     documentCount: Int
   ) {
     self.store = store

@@ -3,7 +3,7 @@
 struct ReadSet: Sendable {
   /// Update times of the versions read; nil for a document that did not exist.
   var documents: [ResourcePath: Instant?] = [:]
-  var results: [ObservedQuery] = []
+  var results: [ObservedAnswer] = []
   /// The commit time that the request was given.
   var time: Instant?
   /// If set, nothing at all may have been written since.
@@ -11,6 +11,19 @@ struct ReadSet: Sendable {
 
   /// Nothing was read.
   var isEmpty: Bool { documents.isEmpty && results.isEmpty }
+
+  /// Records an answer. Throws `aborted` if one of its documents was read before and differs.
+  mutating func note(
+    _ request: ReadRequest, _ answer: ReadAnswer, at sequence: UInt64?
+  ) throws(Status) {
+    switch (request, answer) {
+    case (.documents(let paths), .documents(let found)): try note(zip(paths, found))
+    case (_, .results(let found)):
+      results.append(ObservedAnswer(request, answer, at: sequence))
+      try note(found.lazy.map { ($0.path, $0) })
+    default: results.append(ObservedAnswer(request, answer, at: sequence))
+    }
+  }
 
   /// Records the versions that were read. Throws `aborted` if one of them was read before and
   /// differs.
@@ -24,22 +37,55 @@ struct ReadSet: Sendable {
   }
 }
 
-/// The result of a query.
-struct ObservedQuery: Sendable {
-  let query: EffectiveQuery
-  /// The sequence of the snapshot it was found in, if that was a committed one.
+/// The answer to a request of `results`, `values` or `groups`.
+struct ObservedAnswer: Sendable {
+  let request: ReadRequest
+  /// The sequence of the state that answered, if that was a committed one.
   let sequence: UInt64?
-  private let documents: [(path: ResourcePath, updateTime: Instant)]
+  private let seen: Seen
 
-  init(_ query: EffectiveQuery, _ found: [StoredDocument], at sequence: UInt64? = nil) {
-    self.query = query
-    self.sequence = sequence
-    documents = found.map { ($0.path, $0.updateTime) }
+  private enum Seen: Equatable {
+    case versions([Version])
+    case values([Value])
+    case groups([QueryGroup])
+    case other
+
+    init(_ answer: ReadAnswer) {
+      self =
+        switch answer {
+        case .results(let found):
+          .versions(found.map { Version(path: $0.path, updateTime: $0.updateTime) })
+        case .values(let values): .values(values)
+        case .groups(let groups): .groups(groups)
+        default: .other
+        }
+    }
   }
 
-  /// Whether the query finds the same: no phantoms, and no version that was not read.
-  func holds(for found: [StoredDocument]) -> Bool {
-    found.count == documents.count
-      && zip(found, documents).allSatisfy { $0.path == $1.path && $0.updateTime == $1.updateTime }
+  private struct Version: Equatable {
+    let path: ResourcePath
+    let updateTime: Instant
+  }
+
+  /// - Parameter answer: With whole documents: fields that a projection leaves out may change as well.
+  init(_ request: ReadRequest, _ answer: ReadAnswer, at sequence: UInt64? = nil) {
+    self.request = request
+    self.sequence = sequence
+    seen = Seen(answer)
+  }
+
+  /// The query whose results were asked for.
+  var query: EffectiveQuery? {
+    switch request {
+    case .results(let query, _), .values(_, over: let query): query
+    case .groups(let grouped): EffectiveQuery(grouped.query)
+    default: nil
+    }
+  }
+
+  /// Whether the request is answered with the same: no phantoms, and no version that was not read.
+  func holds(for answer: ReadAnswer) -> Bool {
+    if case .other = seen { return false }
+    return seen == Seen(answer)
   }
 }

@@ -49,11 +49,30 @@ final class WriteContext {
     }
   }
 
-  func document(at path: ResourcePath) throws -> StoredDocument? {
-    try noting {
-      let name = plan.pointee.store.name(path)
-      try see(name)
-      return try plan.pointee.document(name, in: &request)
+  /// The answer with what the request has written so far.
+  func answer(_ read: ReadRequest, _ tracing: QueryTracing = .none) throws -> ReadAnswer {
+    if let answer = try read.composed({ try answer($0, tracing) }) { return answer }
+    return try noting {
+      switch read {
+      case .documents(let paths):
+        return .documents(
+          try paths.map { path in
+            let name = plan.pointee.store.name(path)
+            try see(name)
+            return try plan.pointee.document(name, in: &request)
+          })
+      case .results(let query, _):
+        let answer = try plan.pointee.answer(read, in: &request, tracing)
+        if !query.isResolved || plan.pointee.hasStagedDocuments(in: query.scope) {
+          readSet.state = plan.pointee.state
+        } else {
+          readSet.results.append(ObservedAnswer(read, answer))
+        }
+        return answer
+      default:
+        readSet.state = plan.pointee.state
+        return try plan.pointee.answer(read, in: &request, tracing)
+      }
     }
   }
 
@@ -72,41 +91,6 @@ final class WriteContext {
       case .stored(let stored): return try body(stored)
       case .planned(let planned): return try planned.withBytes { try body(StoredBody($0)) }
       }
-    }
-  }
-
-  func documents(
-    matching query: EffectiveQuery, trace: QueryTrace = QueryTrace()
-  ) throws -> [StoredDocument] {
-    try noting {
-      let found = try plan.pointee.documents(matching: query, in: &request, trace: trace)
-      if !query.isResolved || plan.pointee.hasStagedDocuments(in: query.scope) {
-        readSet.state = plan.pointee.state
-      } else {
-        readSet.results.append(ObservedQuery(query, found))
-      }
-      return found
-    }
-  }
-
-  /// Calls `body` with the name and the fields of every result, in the query's order.
-  func forEachBody(
-    matching query: EffectiveQuery, trace: QueryTrace = QueryTrace(),
-    _ body: (StoredName, StoredBody) throws -> Void
-  ) throws {
-    // `documents` copies the stored bytes.
-    for document in try documents(matching: query, trace: trace) {
-      try document.body.withBytes { try body(.path(document.path), StoredBody($0)) }
-    }
-  }
-
-  func aggregate(
-    _ aggregations: [Aggregation], over query: EffectiveQuery,
-    trace: QueryTrace = QueryTrace()
-  ) throws -> [Value] {
-    try noting {
-      readSet.state = plan.pointee.state
-      return try plan.pointee.aggregate(aggregations, over: query, in: &request, trace: trace)
     }
   }
 

@@ -113,7 +113,7 @@
 
       /// Begins to close the databases that nobody uses, the longest unused first, until no more than
       /// `limit` are open.
-      mutating func removeUnused(limit: Int) -> [(name: DatabaseName, backend: any Backend)] {
+      mutating func removeUnused(limit: Int) -> [(name: DatabaseName, backend: any StoreBackend)] {
         var open: [(name: DatabaseName, entry: Entry)] = []
         var count = 0
         for (name, slot) in slots {
@@ -155,7 +155,7 @@
 
     /// Serves one backend.
     init(
-      _ backend: any Backend, _ indexes: ServedIndexes = ServedIndexes(),
+      _ backend: any StoreBackend, _ indexes: ServedIndexes = ServedIndexes(),
       logger: Logger = Logger(label: "hearth.server")
     ) {
       place = .one(ServedDatabase(backend, indexes))
@@ -208,7 +208,7 @@
 
     private static func openServer(
       _ url: String, _ settings: EmbeddedBackend.Settings, _ logger: Logger
-    ) throws -> (any Backend, name: String) {
+    ) throws -> (any StoreBackend, name: String) {
       #if Postgres
         let retention = settings.retention ?? FirestoreServer.defaultRetention
         let store = try PostgresStore(
@@ -259,7 +259,7 @@
 
     /// Opens a file, unless it is being opened or closed. Returns at once.
     private func open(_ name: DatabaseName, _ waiter: Waiter) {
-      let (outcome, unused): (Outcome?, [(name: DatabaseName, backend: any Backend)]?) =
+      let (outcome, unused): (Outcome?, [(name: DatabaseName, backend: any StoreBackend)]?) =
         state.withLock { state in
           if state.isClosed { return (.failure(Self.shuttingDown), nil) }
           if state.wait(waiter, for: name) { return (nil, nil) }
@@ -296,7 +296,7 @@
     }
 
     /// The database is open.
-    private func add(_ backend: any Backend, _ name: DatabaseName) {
+    private func add(_ backend: any StoreBackend, _ name: DatabaseName) {
       let (waiters, watches, database) = state.withLock { state in
         let waiters = state.end(name)
         guard !state.isClosed else { return (waiters, [CreationWatch](), ServedDatabase?.none) }
@@ -351,7 +351,7 @@
     /// - Parameter creates: It is created then.
     private func openFile(
       _ name: DatabaseName, creates: Bool
-    ) throws(Status) -> (any Backend)? {
+    ) throws(Status) -> (any StoreBackend)? {
       guard case .folder(let root) = place else { throw Self.missing(name) }
       let folder = root + "/" + name.project
       let path = folder + "/" + name.database + ".hearth"
@@ -380,7 +380,7 @@
       return try openFile(at: path)
     }
 
-    private func openFile(at path: String) throws(Status) -> any Backend {
+    private func openFile(at path: String) throws(Status) -> any StoreBackend {
       do {
         return try EmbeddedBackend(at: path, named: path, settings, logger: logger)
       } catch {

@@ -197,10 +197,8 @@
         switch source {
         case .paths(let paths):
           let page = Array(paths.dropFirst(position.taken).prefix(count))
-          part = try await database.read(.past(time)) { context, done in
-            database.backend.documents(at: page, context) { found in
-              done(found.map { self.keep($0.compactMap(\.self)[...], of: count) })
-            }
+          part = try await database.read(.past(time), .documents(at: page)) {
+            self.keep(try $0.documents.compactMap(\.self)[...], of: count)
           }.0
         case .query(let query) where query.hasPages:
           var page = query
@@ -208,31 +206,21 @@
           page.projection = []
           page.limit = count
           if let last = position.last {
-            let document = try await database.documents(at: [last], .past(time)).0[0]
+            let document = try await database.documents(at: [last], .past(time))[0]
             guard let document else { throw Self.hasChanged }
             page.start = .init(values: try document.values(of: page.orders), isBefore: false)
             page.offset = 0
           }
-          part = try await database.read(.past(time)) { [page] context, done in
-            database.backend.documents(matching: page, context) { found in
-              done(
-                found.flatMap { found in
-                  Result { () throws(Status) in
-                    guard let project = query.projecting else {
-                      return self.keep(found[...], of: count)
-                    }
-                    var projected: [StoredDocument] = []
-                    for document in found { projected.append(try project(document)) }
-                    return self.keep(projected[...], of: count)
-                  }
-                })
-            }
+          part = try await database.read(.past(time), .results(of: page)) { answer in
+            let found = try answer.results
+            guard let project = query.projecting else { return self.keep(found[...], of: count) }
+            var projected: [StoredDocument] = []
+            for document in found { projected.append(try project(document)) }
+            return self.keep(projected[...], of: count)
           }.0
         case .query(let query):
-          part = try await database.read(.past(time)) { context, done in
-            database.backend.documents(matching: query, context) { found in
-              done(found.map { self.keep($0.dropFirst(position.taken).prefix(count), of: count) })
-            }
+          part = try await database.read(.past(time), .results(of: query)) {
+            self.keep(try $0.results.dropFirst(position.taken).prefix(count), of: count)
           }.0
         }
       } catch let status as Status where status.code == .failedPrecondition {
@@ -286,17 +274,13 @@
     func result(
       at paths: [ResourcePath], _ consistency: Consistency, in results: KeptResults
     ) async throws -> ((KeptResult, missing: [ResourcePath]), at: Timestamp) {
-      try await read(consistency) { context, done in
-        backend.documents(at: paths, context) { found in
-          done(
-            found.map { found in
-              let documents = found.compactMap(\.self)
-              return (
-                results.keep(documents, of: .paths(documents.map(\.path))),
-                zip(paths, found).compactMap { $1 == nil ? $0 : nil }
-              )
-            })
-        }
+      try await read(consistency, .documents(at: paths)) { answer in
+        let found = try answer.documents
+        let documents = found.compactMap(\.self)
+        return (
+          results.keep(documents, of: .paths(documents.map(\.path))),
+          missing: zip(paths, found).compactMap { $1 == nil ? $0 : nil }
+        )
       }
     }
 
@@ -305,10 +289,8 @@
       matching query: StructuredQuery, _ consistency: Consistency, in results: KeptResults
     ) async throws -> (KeptResult, at: Timestamp) {
       try await checkIndexes(query)
-      return try await read(consistency) { context, done in
-        backend.documents(matching: query, context) { found in
-          done(found.map { results.keep($0, of: .query(query)) })
-        }
+      return try await read(consistency, .results(of: query)) {
+        results.keep(try $0.results, of: .query(query))
       }
     }
   }

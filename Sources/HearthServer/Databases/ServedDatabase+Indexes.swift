@@ -21,7 +21,7 @@
     }
 
     /// Declares the indexes in a database, and builds them if queries are refused without.
-    func prepare(_ backend: any Backend) -> Task<Void, any Error>? {
+    func prepare(_ backend: any StoreBackend) -> Task<Void, any Error>? {
       guard let json else { return nil }
       return Task {
         try await backend.declareOnly(thoseIn: json)
@@ -42,7 +42,7 @@
         && query.effectiveOrders.allSatisfy(\.field.isDocumentID)
       if isCollection, isMerged, query.nearest == nil { return }
       let request = ExplainRequest(query: EffectiveQuery(query))
-      let missing = try await backend.awaiting { backend.explain(request, .brief, $0) }
+      let missing = try await backend.read(.explanation(request)).explanation
         .missingIndexes.filter { !isCollection || !Self.isSingleField($0) }
       guard missing.isEmpty else {
         throw Status(

@@ -4,14 +4,14 @@
 
   /// A database of the server: its backend, and the transactions that clients have begun.
   final class ServedDatabase: Sendable {
-    let backend: any Backend
+    let backend: any StoreBackend
     let transactions: TransactionSessions
     let indexes: ServedIndexes
     /// Whether it is shown for databases that do not exist: nothing is written to it.
     let isPlaceholder: Bool
     private let preparation: Guarded<Task<Void, any Error>?>
 
-    init(_ backend: any Backend, _ indexes: ServedIndexes, isPlaceholder: Bool = false) {
+    init(_ backend: any StoreBackend, _ indexes: ServedIndexes, isPlaceholder: Bool = false) {
       self.indexes = indexes
       self.isPlaceholder = isPlaceholder
       preparation = Guarded(indexes.prepare(backend))
@@ -45,116 +45,85 @@
       case past(Timestamp)
       /// The newest state; the transaction records what is read.
       case transaction(TransactionID)
-      /// The newest state, whose time is not asked for.
-      case untimed
+
+      var context: RequestContext {
+        switch self {
+        case .newest: .brief
+        case .past(let time): RequestContext(thread: .brief, readTime: time)
+        case .transaction(let id): RequestContext(thread: .brief, transaction: id)
+        }
+      }
     }
 
     /// Reads, and returns the time of the state that was read.
-    func read<Answer: Sendable>(
-      _ consistency: Consistency,
-      _ verb: (RequestContext, @escaping Completion<Answer>) -> Void
-    ) async throws -> (Answer, at: Timestamp) {
-      switch consistency {
-      case .untimed:
-        let answer = try await backend.awaiting { verb(.brief, $0) }
-        return (answer, Timestamp(seconds: 0, nanoseconds: 0))
-      case .past(let time):
-        return (try await past(time, verb).get(), time)
-      case .transaction(let id):
-        let answer = try await backend.awaiting {
-          verb(RequestContext(thread: .brief, transaction: id), $0)
+    ///
+    /// - Parameter part: Takes what is wanted of the answer, where it is read.
+    func read<Part: Sendable>(
+      _ consistency: Consistency, _ request: ReadRequest,
+      _ part: @escaping @Sendable (ReadAnswer) throws -> Part
+    ) async throws -> (Part, at: Timestamp) {
+      do {
+        return try await backend.awaiting { done in
+          backend.read(request, consistency.context) { result in
+            done(
+              result.flatMap { found in
+                Result { (try part(found.answer), at: found.version.time) }
+                  .mapError { Status(readingFailed: $0) }
+              })
+          }
         }
-        return (answer, try await newestTime())
-      case .newest:
-        // The seam does not return the time of the state that it reads.
-        let before = try await newestTime()
-        let answer = try await backend.awaiting { verb(.brief, $0) }
-        let after = try await newestTime()
-        if before == after { return (answer, after) }
-        let past = await past(after, verb)
-        if case .failure(let status) = past, status.code == .failedPrecondition {
-          // The change log does not reach back so far: nobody can read at either time.
-          return (answer, before)
-        }
-        return (try past.get(), after)
+      } catch {
+        guard case .past = consistency else { throw error }
+        throw Status(readingFailed: error).ofReadTime
       }
     }
 
     /// Reads the answer of a unary call. While there is no room for it in memory it is dropped, and then
     /// read again.
     ///
-    /// - Parameter bytes: Of an answer, about.
-    func read<Answer: Sendable>(
-      _ consistency: Consistency, in room: AnswerRoom, bytes: @escaping @Sendable (Answer) -> Int,
-      _ verb: (RequestContext, @escaping Completion<Answer>) -> Void
-    ) async throws -> Answer {
+    /// - Parameter bytes: Of a part, about.
+    func read<Part: Sendable>(
+      _ consistency: Consistency, in room: AnswerRoom, _ request: ReadRequest,
+      bytes: @escaping @Sendable (Part) -> Int,
+      _ part: @escaping @Sendable (ReadAnswer) throws -> Part
+    ) async throws -> Part {
       // Decided where it is read: no more are in memory than threads that read.
-      let (found, size): (Answer?, Int) = try await read(consistency) { context, done in
-        verb(context) { answer in
-          done(
-            answer.map { answer in
-              let size = bytes(answer)
-              return (room.takes(size) ? answer : nil, size)
-            })
-        }
+      let (found, size): (Part?, Int) = try await read(consistency, request) { answer in
+        let part = try part(answer)
+        let size = bytes(part)
+        return (room.takes(size) ? part : nil, size)
       }.0
       if let found { return found }
       try await room.take(size)
-      return try await read(consistency, verb).0
-    }
-
-    private func past<Answer: Sendable>(
-      _ time: Timestamp, _ verb: (RequestContext, @escaping Completion<Answer>) -> Void
-    ) async -> Result<Answer, Status> {
-      do {
-        return .success(
-          try await backend.awaiting {
-            verb(RequestContext(thread: .brief, readTime: time), $0)
-          })
-      } catch {
-        return .failure(Status(readingFailed: error).ofReadTime)
-      }
+      return try await read(consistency, request, part).0
     }
 
     func newestTime() async throws -> Timestamp {
-      try await backend.awaiting { backend.newestTime(.brief, $0) }
+      try await read(.newest, .nothing) { _ in }.at
     }
 
     func documents(
       at paths: [ResourcePath], _ consistency: Consistency
-    ) async throws -> ([StoredDocument?], at: Timestamp) {
-      try await read(consistency) { backend.documents(at: paths, $0, $1) }
+    ) async throws -> [StoredDocument?] {
+      try await read(consistency, .documents(at: paths)) { try $0.documents }.0
     }
 
     /// Reads the document at a path for the answer of a unary call.
     func document(
       at path: ResourcePath, _ consistency: Consistency, in room: AnswerRoom
     ) async throws -> StoredDocument? {
-      try await read(consistency, in: room) {
-        $0[0]?.answerBytes ?? 0
+      try await read(consistency, in: room, .documents(at: [path])) {
+        $0?.answerBytes ?? 0
       } _: {
-        backend.documents(at: [path], $0, $1)
-      }[0]
-    }
-
-    func documents(
-      matching query: StructuredQuery, _ consistency: Consistency
-    ) async throws -> ([StoredDocument], at: Timestamp) {
-      try await checkIndexes(query)
-      return try await read(consistency) { backend.documents(matching: query, $0, $1) }
-    }
-
-    func aggregate(
-      _ aggregations: [Aggregation], over query: StructuredQuery, _ consistency: Consistency
-    ) async throws -> ([Value], at: Timestamp) {
-      try await checkIndexes(query)
-      guard case .transaction = consistency else {
-        return try await read(consistency) { backend.aggregate(aggregations, over: query, $0, $1) }
+        try $0.documents[0]
       }
-      // The seam records no aggregates. If the documents recorded here are still the same at the
-      // commit, so were they for this aggregate.
-      _ = try await documents(matching: query, consistency)
-      return try await read(.newest) { backend.aggregate(aggregations, over: query, $0, $1) }
+    }
+
+    func results(
+      of query: StructuredQuery, _ consistency: Consistency
+    ) async throws -> [StoredDocument] {
+      try await checkIndexes(query)
+      return try await read(consistency, .results(of: query)) { try $0.results }.0
     }
 
     func commit(

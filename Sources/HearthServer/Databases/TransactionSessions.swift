@@ -73,7 +73,7 @@
       func attempt(_ id: Data) -> Data? { sessions[id] == nil ? newest[id] : id }
     }
 
-    private let backend: any Backend
+    private let backend: any StoreBackend
     private let limit: Int
     private let idleTime: Duration
     private let longestTime: Duration
@@ -84,7 +84,7 @@
     static let limit = 20_000
 
     init(
-      _ backend: any Backend, limit: Int = limit,
+      _ backend: any StoreBackend, limit: Int = limit,
       idleTime: Duration = .seconds(Limits.transactionIdleSeconds),
       longestTime: Duration = .seconds(Limits.transactionSeconds),
       now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
@@ -184,12 +184,12 @@
         return !start.isCancelled
       }
       if isWanted { return }
-      if let id = session.id { backend.rollback(id) }
+      if let id = session.id { backend.end(id, isRetried: false) }
       throw CancellationError()
     }
 
     private func newestTime() async throws -> Timestamp {
-      try await backend.awaiting { backend.newestTime(.brief, $0) }
+      try await backend.newestVersion().time
     }
 
     /// An attempt that is repeated.
@@ -237,7 +237,7 @@
         }
         return (session.mode, nil)
       }
-      if let id = expired?.id { backend.rollback(id) }
+      if let id = expired?.id { backend.end(id, isRetried: false) }
       guard let mode else { throw Self.expired }
       return mode
     }
@@ -266,7 +266,7 @@
       guard let session = state.withLock({ $0.remove(id) }) else {
         throw Self.expired
       }
-      if let id = session.id { backend.rollback(id) }
+      if let id = session.id { backend.end(id, isRetried: false) }
     }
 
     /// Ends those that have expired.
@@ -294,7 +294,7 @@
         for id in over.keys { state.remove(id) }
         return over.values.compactMap(\.id)
       }
-      for id in ids { backend.rollback(id) }
+      for id in ids { backend.end(id, isRetried: false) }
     }
 
     /// Clients look for "transaction has expired" in the message.

@@ -44,7 +44,7 @@
       query.orders = query.effectiveOrders
       query.limit = step
       while true {
-        let found = try await database.documents(matching: query, .newest).0
+        let found = try await database.results(of: query, .newest)
         guard let last = found.last else { return }
         _ = try await database.commit(found.map { Mutation(path: $0.path, operation: .delete) })
         guard found.count == step else { return }

@@ -17,7 +17,7 @@
           case .transaction(let id): try database.consistency(transaction: id, context)
           case .readTime(let time): try database.consistency(readTime: time)
           // The answer has no time.
-          case nil: ServedDatabase.Consistency.untimed
+          case nil: ServedDatabase.Consistency.newest
           }
         let found = try await database.document(at: path, consistency, in: context.answerRoom)
         guard let document = found else {
@@ -122,7 +122,7 @@
           at: mutation.path, .past(Timestamp(time)), in: context.answerRoom)
       } catch let status as Status where status.code == .failedPrecondition {
         // The change log does not reach back so far.
-        document = try await database.document(at: mutation.path, .untimed, in: context.answerRoom)
+        document = try await database.document(at: mutation.path, .newest, in: context.answerRoom)
       }
       guard let document else {
         throw Status(.unknown, "The document was written, and deleted since.")

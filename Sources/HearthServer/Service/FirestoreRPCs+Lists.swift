@@ -91,12 +91,9 @@
         let room = context.answerRoom
         let (page, isLast) = try await Self.page(size) { count in
           query.limit = count + 1
-          return try await database.read(consistency, in: room, bytes: Self.bytes) {
-            [query] context, done in
-            database.backend.documents(matching: query, context) { found in
-              done(found.map { Self.page($0, count) })
-            }
-          }
+          return try await database.read(
+            consistency, in: room, .results(of: query), bytes: Self.bytes
+          ) { Self.page(try $0.results, count) }
         }
         var response = ProtoListDocumentsResponse()
         for case let document? in page {
@@ -128,12 +125,9 @@
         paths = Array(paths.drop { ResourcePath.compare($0, last) <= 0 })
       }
       let found = try await Self.page(min(size, paths.count)) { count in
-        try await database.read(consistency, in: room, bytes: Self.bytes) {
-          [page = Array(paths.prefix(count + 1))] context, done in
-          database.backend.documents(at: page, context) { found in
-            done(found.map { Self.page($0, count) })
-          }
-        }
+        try await database.read(
+          consistency, in: room, .documents(at: Array(paths.prefix(count + 1))), bytes: Self.bytes
+        ) { Self.page(try $0.documents, count) }
       }.documents
       var response = ProtoListDocumentsResponse()
       for (path, document) in zip(paths, found) {
@@ -217,7 +211,7 @@
       guard case .newest = consistency else {
         return try await prefixes(of: parent.segments.count + 1, below: parent, consistency)
       }
-      return try await backend.awaiting { backend.collections(below: parent, .brief, $0) }
+      return try await read(.newest, .collections(below: parent)) { try $0.paths }.0
     }
 
     fileprivate func documentPaths(
@@ -226,7 +220,7 @@
       guard case .newest = consistency else {
         return try await prefixes(of: collection.segments.count + 1, below: collection, consistency)
       }
-      return try await backend.awaiting { backend.documentPaths(in: collection, .brief, $0) }
+      return try await read(.newest, .documentPaths(in: collection)) { try $0.paths }.0
     }
 
     /// The seam lists only the newest state. Others, and those of a transaction, are found by their
@@ -237,7 +231,7 @@
       var query = StructuredQuery(.subtree(below: path.isCollection ? path.parent : path))
       query.projection = [.documentID]
       var prefixes: [ResourcePath] = []
-      for document in try await documents(matching: query, consistency).0
+      for document in try await results(of: query, consistency)
       where document.path.hasPrefix(path) && document.path.segments.count >= count {
         let prefix = ResourcePath(Array(document.path.segments.prefix(count)))
         // Documents are in the order of their names.

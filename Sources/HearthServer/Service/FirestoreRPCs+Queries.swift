@@ -87,7 +87,10 @@
             return try await response.write(.with { $0.explainMetrics = metrics })
           }
         }
-        let (values, time) = try await database.aggregate(aggregations, over: query, consistency)
+        try await database.checkIndexes(query)
+        let (values, time) = try await database.read(
+          consistency, .values(of: aggregations, over: query)
+        ) { try $0.values }
         let aliases = try Aggregation.aliases(aggregations)
         try await response.write(
           .with {
@@ -123,7 +126,7 @@
           } else {
             .newest
           }
-        let found = try await database.documents(matching: query, consistency).0
+        let found = try await database.results(of: query, consistency)
         var points = Self.partitionPoints(of: found.map(\.path), atMost: request.partitionCount)
           .map { name.proto(.reference($0)) }
         if let last = try PageToken.decode(request.pageToken)?.values.first {

@@ -250,7 +250,8 @@
           let time = Timestamp(try Instant(exactly: time, "The read time"))
           let backend = database.backend
           do {
-            return try await backend.awaiting { backend.token(at: time, .brief, $0) }
+            let version = try await backend.versioned(.nothing, at: time).version
+            return backend.token(after: version.sequence)
           } catch {
             throw Status(readingFailed: error).ofReadTime
           }
@@ -288,7 +289,8 @@
         guard let (id, _) = members[member] else { return }
         remove(id)
         fail(id, status)
-      case .current(let token): try await finish(token)
+      case .current(let sequence):
+        try await finish(database.backend.token(after: sequence))
       }
     }
 
@@ -376,7 +378,7 @@
     ) async throws -> [StoredDocument?]? {
       guard let time = time.own else { return nil }
       do {
-        return try await database.documents(at: paths, .past(time)).0
+        return try await database.documents(at: paths, .past(time))
       } catch let status as Status where status.code == .failedPrecondition {
         return nil
       }

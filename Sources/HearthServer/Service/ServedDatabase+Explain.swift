@@ -11,7 +11,7 @@
       let request = ExplainRequest(
         query: EffectiveQuery(query, aggregating: aggregations ?? []), aggregations: aggregations,
         analyzes: analyzes)
-      let explanation = try await backend.awaiting { backend.explain(request, .brief, $0) }
+      let explanation = try await backend.read(.explanation(request)).explanation
       return .with {
         $0.planSummary.indexesUsed = [
           .with {

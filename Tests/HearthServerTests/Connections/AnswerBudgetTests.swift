@@ -284,7 +284,7 @@
           Task {
             let room = Self.unary(connection)
             let found = try await database.document(
-              at: ResourcePath(["a", "b"]), .untimed, in: room)
+              at: ResourcePath(["a", "b"]), .newest, in: room)
             return (room, found?.body.bytes.count)
           }
         }

@@ -27,7 +27,7 @@
       for round in 0..<2 {
         for number in 2..<12 {
           let database = try await catalog.use(try name(number), for: .writing)
-          let found = try await database.backend.documents(at: [path])
+          let found = try await database.backend.read(.documents(at: [path])).documents
           #expect((found[0] != nil) == (round == 1), "\(number)")
           _ = try await database.commit([
             Mutation(path: path, operation: try .set(encoding: MapValue([])))
@@ -89,7 +89,7 @@
               let database = try await catalog.use(name, for: .reading)
               defer { catalog.endUse(of: name, database) }
               let path = ResourcePath(["a", "b"])
-              return try await database.documents(at: [path], .newest).0[0] == nil
+              return try await database.documents(at: [path], .newest)[0] == nil
             }
           }
           for try await isEmpty in readers { #expect(isEmpty) }

@@ -15,7 +15,7 @@
     let port: Int
     let client: Client
     let connection: GRPCClient<HTTP2ClientTransport.Posix>
-    let backend: any Backend
+    let backend: any StoreBackend
     let catalog: DatabaseCatalog
     let shutDown: @Sendable () -> Void
 

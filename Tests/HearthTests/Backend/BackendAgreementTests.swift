@@ -19,7 +19,7 @@ import Testing
     let clock = fixture.clock
     let memory = MemoryBackend(
       history: Instant(microseconds: 1), now: { clock.now }, logger: .silent)
-    let backends: [any Backend] = [fixture.backend, memory]
+    let backends: [any StoreBackend] = [fixture.backend, memory]
     // Three states, of which the last two change and delete documents.
     var documents = random.world(45)
     var times: [Timestamp] = []
@@ -56,7 +56,8 @@ import Testing
       for backend in backends {
         found.append(
           await Outcome {
-            try await backend.awaiting { backend.documents(matching: query, context, $0) }
+            try await backend.awaiting { backend.read(.results(of: query), context, $0) }.answer
+              .results
               .map { "\($0.path.text) \($0.updateTime) \($0.body.bytes)" }
           })
       }
@@ -72,8 +73,8 @@ import Testing
         values.append(
           await Outcome {
             try await backend.awaiting {
-              backend.aggregate(aggregations, over: asked, context, $0)
-            }
+              backend.read(.values(of: aggregations, over: asked), context, $0)
+            }.answer.values
           })
       }
       #expect(

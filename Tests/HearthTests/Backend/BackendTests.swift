@@ -21,7 +21,7 @@ import Testing
 
   private let folder = TemporaryFolder()
 
-  private func open(_ kind: Kind, queueLimitBytes: Int = 64 << 20) throws -> any Backend {
+  private func open(_ kind: Kind, queueLimitBytes: Int = 64 << 20) throws -> any StoreBackend {
     switch kind {
     case .embedded:
       var settings = EmbeddedBackend.Settings()
@@ -38,8 +38,8 @@ import Testing
     case .chosen:
       let settings = FirestoreSettings()
       settings.queueLimitBytes = queueLimitBytes
-      return try Firestore.open(at: folder.path + "/verbs.hearth", settings: settings)
-        .database().backend
+      let db = try Firestore.open(at: folder.path + "/verbs.hearth", settings: settings)
+      return try #require(db.database().backend as? any StoreBackend)
     }
   }
 
@@ -60,11 +60,30 @@ import Testing
   }
 
   /// Holds all writes until the answer is called.
-  private func hold(_ backend: any Backend) async throws -> @Sendable () -> Void {
+  private func hold(_ backend: any StoreBackend) async throws -> @Sendable () -> Void {
     var start = TransactionStart(at: CallSite(file: #file, line: #line))
     start.isExclusive = true
     let id = try await backend.awaiting { backend.beginTransaction(start, .busy, $0) }
-    return { backend.rollback(id) }
+    return { backend.end(id, isRetried: false) }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `a read does not wait for a commit whose caller waits`(kind: Kind) async throws {
+    let backend = try open(kind)
+    let letGo = try await hold(backend)
+    async let written = backend.commit([set(paths[0], 1)])
+    // The first ones may come before it is in line. All together take less than the second for which the
+    // transaction holds it up.
+    var reads = 0
+    while reads < 20, try await backend.document(at: paths[0]) == nil {
+      reads += 1
+      try await Task.sleep(for: .milliseconds(1))
+    }
+    #expect(reads == 20)
+    letGo()
+    _ = try await written
+    #expect(try await backend.document(at: paths[0]) != nil)
+    backend.close()
   }
 
   @Test(arguments: Kind.allCases)
@@ -82,13 +101,13 @@ import Testing
       case 0:
         let sum = Aggregation(.sum(FieldSegments(["n"])))
         let values = try await backend.awaiting {
-          backend.aggregate([sum], over: query, .lent, $0)
-        }
+          backend.read(.values(of: [sum], over: query), .lent, $0)
+        }.answer.values
         #expect(values == [.integer(n)])
       case 1: #expect(try self.n(await backend.document(at: paths[0])) == n)
-      case 2: #expect(try self.n(await backend.documents(matching: query).first) == n)
+      case 2: #expect(try self.n(await backend.read(.results(of: query)).results.first) == n)
       default:
-        let token = try await backend.awaiting { backend.newestToken(.lent, $0) }
+        let token = try await backend.newestToken()
         #expect(token.sequence == UInt64(n))
       }
       try await release.value
@@ -128,7 +147,7 @@ import Testing
       start.isExclusive = true
       let id = try await backend.awaiting { backend.beginTransaction(start, .busy, $0) }
       let began = ContinuousClock.now
-      backend.release(id)
+      backend.end(id, isRetried: true)
       try await backend.commit([set(paths[1], Int64(n))])
       times.append(ContinuousClock.now - began)
       var request = CommitRequest([try set(paths[2], 1)])
@@ -159,7 +178,8 @@ import Testing
     ) { _ in }
     // If the read waited, the transaction would have ended after a second.
     let context = RequestContext(thread: .lent, transaction: id)
-    _ = try await backend.awaiting { backend.documents(at: paths, context, $0) }
+    _ = try await backend.awaiting { backend.read(.documents(at: paths), context, $0) }.answer
+      .documents
     var request = CommitRequest([try set(paths[1], 1)])
     request.transaction = id
     _ = try await backend.commit(request)
@@ -173,10 +193,12 @@ import Testing
     let start = TransactionStart(at: CallSite(file: #file, line: #line))
     let id = try await backend.awaiting { backend.beginTransaction(start, .lent, $0) }
     let context = RequestContext(thread: .lent, transaction: id)
-    _ = try await backend.awaiting { backend.documents(at: paths, context, $0) }
-    backend.rollback(id)
+    _ = try await backend.awaiting { backend.read(.documents(at: paths), context, $0) }.answer
+      .documents
+    backend.end(id, isRetried: false)
     await #expect(throws: Status.self) {
-      try await backend.awaiting { backend.documents(at: self.paths, context, $0) }
+      try await backend.awaiting { backend.read(.documents(at: self.paths), context, $0) }.answer
+        .documents
     }
     var request = CommitRequest([try set(paths[0], 1)])
     request.transaction = id
@@ -208,13 +230,13 @@ import Testing
   ) async throws {
     let backend = try open(kind)
     let calls = Guarded(0)
-    let observer = backend.addChangeObserver { calls.withLock { $0 += 1 } }
+    let observation = backend.observeChanges { calls.withLock { $0 += 1 } }
     for n in 0..<3 {
       let before = calls.withLock(\.self)
       try await backend.commit([set(paths[0], Int64(n))])
       try await eventually { calls.withLock(\.self) > before }
     }
-    backend.removeChangeObserver(observer)
+    observation.end()
     // What was under way has arrived by then.
     try await Task.sleep(for: .milliseconds(50))
     let before = calls.withLock(\.self)
@@ -230,11 +252,11 @@ import Testing
   ) async throws {
     let backend = try #require(try open(kind) as? any LocalBackend)
     try await backend.commit([set(paths[0], 1)])
-    let then = try await backend.awaiting { backend.newestTime(.lent, $0) }
+    let then = try await backend.newestVersion().time
     try await backend.commit([set(paths[0], 2)])
     let path = paths[0]
-    let read: @Sendable (any LocalReader) throws -> Value? = { reader in
-      try reader.document(at: path)?.body.map().value(at: ["n"])
+    let read: @Sendable (any DocumentState) throws -> Value? = { state in
+      try state.answer(.documents(at: [path])).documents[0]?.body.map().value(at: ["n"])
     }
     #expect(try await backend.read(at: then, read) == .integer(1))
     #expect(try await backend.read(at: nil, read) == .integer(2))
@@ -263,13 +285,14 @@ import Testing
       (ExplainRequest(query: query, aggregations: [count], analyzes: true), 1),
     ]
     for (request, returned) in requests {
-      let found = try await backend.awaiting { backend.explain(request, .lent, $0) }
+      let found = try await backend.awaiting { backend.read(.explanation(request), .lent, $0) }
+        .answer.explanation
       #expect(found.execution?.resultsReturned == returned)
       #expect(!found.plan.isEmpty)
     }
     let planned = try await backend.awaiting {
-      backend.explain(ExplainRequest(query: query), .lent, $0)
-    }
+      backend.read(.explanation(ExplainRequest(query: query)), .lent, $0)
+    }.answer.explanation
     #expect(planned.execution == nil)
     backend.close()
   }
@@ -281,11 +304,11 @@ import Testing
     let backend = try open(kind)
     try await backend.commit([set(paths[0], 0), set(paths[2], 2)])
     for order in [[0, 1, 2], [2, 1, 0], [1, 2, 2]] {
-      let found = try await backend.documents(at: order.map { paths[$0] })
+      let found = try await backend.read(.documents(at: order.map { paths[$0] })).documents
       #expect(try found.map(n) == order.map { $0 == 1 ? nil : Int64($0) })
       let again = try await backend.awaiting {
-        backend.documents(at: order.map { paths[$0] }, .busy, $0)
-      }
+        backend.read(.documents(at: order.map { paths[$0] }), .busy, $0)
+      }.answer.documents
       #expect(again.map { $0?.path } == found.map { $0?.path })
     }
     backend.close()
@@ -309,7 +332,7 @@ import Testing
     }
     backend.listen(to: target, from: token, listener)
     let synced = Guarded<[UInt64]>([])
-    let observer = backend.addSyncObserver { sequence in synced.withLock { $0.append(sequence) } }
+    let observation = backend.observeSyncs { sequence in synced.withLock { $0.append(sequence) } }
     let end = ContinuousClock.now + .seconds(120)
     while heard.withLock({ $0.isEmpty }), ContinuousClock.now < end {
       try await Task.sleep(for: .milliseconds(2))
@@ -322,7 +345,7 @@ import Testing
       try await Task.sleep(for: .milliseconds(2))
     }
     #expect(synced.withLock { $0.last } == 4)
-    backend.removeSyncObserver(observer)
+    observation.end()
     backend.stopListening(to: target, listener)
     let count = heard.withLock(\.count)
     try await backend.commit([set(paths[3], 1)])

@@ -53,13 +53,15 @@ import Testing
       }
     }
     let now = Timestamp(Instant.now())
-    _ = try await backend.documents(at: [ResourcePath(["a", "b"])], asOf: now)
+    _ = try await backend.versioned(.documents(at: [ResourcePath(["a", "b"])]), at: now).answer
+      .documents
     #expect(isReleased.withLock { $0 })
     // Reads of a time that is past do not.
     _ = try await backend.commit([
       Mutation(path: ResourcePath(["a", "b"]), operation: try .set(encoding: MapValue([])))
     ])
-    let found = try await backend.documents(at: [ResourcePath(["a", "b"])], asOf: now)
+    let found = try await backend.versioned(.documents(at: [ResourcePath(["a", "b"])]), at: now)
+      .answer.documents
     #expect(found[0] == nil)
   }
 }

@@ -47,7 +47,7 @@ import Testing
           case .failure(let id, let status):
             state.failures[id] = status
             state.results[id] = nil
-          case .current(let token): state.shown.append((token.sequence, state.results))
+          case .current(let sequence): state.shown.append((sequence, state.results))
           }
         }
         state.calls.append(ids)
@@ -76,15 +76,15 @@ import Testing
   /// Until a call that is under way has returned: observers are called one after another.
   private func settle(_ backend: any Backend) async {
     let isCalled = Guarded(false)
-    let observer = backend.addSyncObserver { _ in isCalled.withLock { $0 = true } }
+    let observation = backend.observeSyncs { _ in isCalled.withLock { $0 = true } }
     while !isCalled.withLock(\.self) { await Task.yield() }
-    backend.removeSyncObserver(observer)
+    observation.end()
   }
 
   @Test(arguments: [1, 2, 3] as [UInt64])
   func `every state that is named is that of all targets`(seed: UInt64) async throws {
     let db = try open()
-    let backend = try db.database().backend
+    let backend = try db.database().backend.asChangeFeed()
     let told = Told()
     let set = TargetSet(on: backend) { told.take($0) }
     var random = SeededGenerator(seed: seed)

@@ -57,7 +57,9 @@ import Testing
         let grouped = GroupedQuery(
           StructuredQuery(.collection(ResourcePath(["books"]))), by: keys, aggregations)
         let trace = QueryTrace()
-        let found = try world.database.store.read { try $0.groups(grouped, trace: trace) }
+        let found = try world.database.store.read {
+          try $0.groupTotals(grouped, isLive: false, trace: trace).results()
+        }
         let expected = ReferenceQuery.groups(grouped, reference)
         #expect(found.map(\.keys) == expected.map(\.keys), "\(grouped)")
         #expect(

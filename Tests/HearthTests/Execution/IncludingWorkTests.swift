@@ -47,10 +47,11 @@ import Testing
         var work = 0
         var keys = 0
         let result = try joined.read {
-          if case .documentsAt(let paths) = $0 { keys += paths.count }
-          return try snapshot.result(of: $0, isStrict: true) { trace in
+          if case .documents(let paths) = $0 { keys += paths.count }
+          let tracing = QueryTracing(isStrict: true) { trace in
             work += trace.touched.entries + trace.touched.documents + trace.touched.keys
           }
+          return try StoreView(snapshot, .stored, tracing).answer($0)
         }
         let included = result.documents.reduce(0) {
           $0 + result.included.documents(0, of: $1, at: 0).documents.count

@@ -23,13 +23,13 @@ import Testing
         for _ in 0..<QueryAgreementTests.queries {
           let query = random.query(documents + changes)
           guard (try? query.check()) != nil else { continue }
-          let found = try live.documents(matching: EffectiveQuery(query))
+          let found = try live.answer(.results(EffectiveQuery(query), requiring: [])).results
           asked.withLock { $0.append((query, found)) }
           let aggregations = random.aggregations()
           var whole = query
           whole.projection = []
           guard (try? whole.check(aggregations)) != nil else { continue }
-          let values = try live.aggregate(aggregations, over: EffectiveQuery(whole))
+          let values = try live.answer(.values(aggregations, over: EffectiveQuery(whole))).values
           added.withLock { $0.append((aggregations, whole, values)) }
         }
       }
@@ -102,7 +102,7 @@ import Testing
       try live.write(
         Mutation(
           path: world.database.store.name(paths[5]).path, operation: .set(DocumentBody(vector(5)))))
-      let documents = try live.documents(matching: effective)
+      let documents = try live.answer(.results(effective, requiring: [])).results
       found.withLock { $0 = documents }
     }
     let stored = try world.documents(query)

@@ -71,7 +71,8 @@ import Testing
   private func documents(_ db: Firestore) async throws -> [StoredDocument] {
     let backend = try db.database().backend
     let limits = DocumentPage.Limits(count: 100_000, byteCount: 1 << 30)
-    return try await backend.awaiting { backend.page(after: nil, limits, $0, $1) }.documents
+    return try await backend.awaiting { backend.read(.page(after: nil, limits), $0, $1) }.answer
+      .page.documents
   }
 
   private func lines(_ db: Firestore) async throws -> [Line] {
@@ -467,14 +468,16 @@ import Testing
     let backend = try db.database().backend
     let all = Set(
       try await db.allDocuments().getDocuments().documents.map(\.reference.path))
-    #expect(try await backend.awaiting { backend.documentCount($0, $1) } == all.count)
+    #expect(
+      try await backend.awaiting { backend.read(.documentCount, $0, $1) }.answer.count == all.count)
     for (count, bytes) in [(1, 1 << 20), (7, 1 << 20), (1000, 1 << 20), (50, 200)] {
       var found: [String] = []
       var position: [UInt8]?
       let limits = DocumentPage.Limits(count: count, byteCount: bytes)
       repeat {
         let start = position
-        let page = try await backend.awaiting { backend.page(after: start, limits, $0, $1) }
+        let page = try await backend.awaiting { backend.read(.page(after: start, limits), $0, $1) }
+          .answer.page
         #expect(page.documents.count <= count)
         found += page.documents.map(\.path.text)
         position = page.next

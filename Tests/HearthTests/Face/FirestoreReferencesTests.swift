@@ -525,7 +525,7 @@ import Testing
     let definition = try rule(.nullify).definition()
     let backend = try db.database().backend
     func stored() async throws -> StoredDocument {
-      try #require(try await backend.documents(matching: definition.everyDocument).first)
+      try #require(try await backend.read(.results(of: definition.everyDocument)).results.first)
     }
     let old = try await stored()
     try await dune.updateData(["n": 1])

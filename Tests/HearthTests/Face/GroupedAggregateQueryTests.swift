@@ -107,6 +107,33 @@ import Testing
     #expect(try await db.collection("none").group(by: ["a"]).getGroups().isEmpty)
   }
 
+  /// As the same query without groups: neither ordered by that time, nor without those that have none.
+  @Test func `a time relative to now is only a condition of what is grouped or included`()
+    async throws
+  {
+    let tasks = db.collection("tasks")
+    func due(_ hours: Double) -> Timestamp { Timestamp(date: Date() + hours * 3600) }
+    try await tasks.document("a").setData(["x": "late", "due": due(2)])
+    try await tasks.document("b").setData(["x": "soon", "due": due(1)])
+    try await tasks.document("c").setData(["x": "pinned", "isPinned": true])
+    try await tasks.document("d").setData(["x": "over", "due": due(-1)])
+    let isDue = Filter.whereField("due", isAfterNow: .zero)
+    let first = tasks.whereFilter(isDue).limit(to: 1)
+    #expect(try await first.getDocuments().documents.map(\.documentID) == ["a"])
+    #expect(try await first.group(by: ["x"]).getGroups().map { $0["x"] as? String } == ["late"])
+    let open = tasks.whereFilter(
+      .orFilter([isDue, .whereField("isPinned", isEqualTo: true)]))
+    #expect(try await open.getDocuments().documents.map(\.documentID) == ["a", "b", "c"])
+    let groups = try await open.group(by: ["x"]).getGroups()
+    #expect(groups.map { $0["x"] as? String } == ["late", "pinned", "soon"])
+    let joined = try await open.including(.reference("by")).getDocuments()
+    #expect(joined.documents.map(\.documentID) == ["a", "b", "c"])
+    let read = try await db.runTransaction { transaction, _ in
+      try? transaction.getDocuments(open).documents.map(\.documentID)
+    }
+    #expect(read as? [String] == ["a", "b", "c"])
+  }
+
   @Test func `the smallest, the largest and the different values of all results`() async throws {
     try await fill()
     let fields: [AggregateField] = [
@@ -264,7 +291,7 @@ import Testing
       if random.values.generator.one(in: 3) { grouped.limit = random.values.generator.below(4) }
       if random.values.generator.one(in: 4) { grouped.offset = random.values.generator.below(3) }
       guard (try? grouped.checkOnlyGroups()) != nil else { continue }
-      let own = try fixture.store.read { try $0.groups(grouped) }
+      let own = try fixture.store.read { try StoreView($0).answer(.groups(grouped)).groups }
       let expected = ReferenceQuery.groups(grouped, documents)
       let difference = zip(own, expected).first { "\($0)" != "\($1)" }
       #expect(

@@ -32,7 +32,7 @@ import Testing
     let backend = try db.database().backend
     let query = StructuredQuery(.subtree(below: .root))
     return Dictionary(
-      uniqueKeysWithValues: try await backend.documents(matching: query).map {
+      uniqueKeysWithValues: try await backend.read(.results(of: query)).results.map {
         ($0.path.text, ($0.createTime, $0.updateTime))
       })
   }

@@ -33,7 +33,7 @@ final class QueryWorld: Sendable {
   ) throws -> [StoredDocument] {
     try query.check()
     return try database.store.read {
-      try $0.documents(matching: EffectiveQuery(query), touched: touched)
+      try $0.documents(matching: EffectiveQuery(query), trace: QueryTrace(touched))
     }
   }
 

@@ -34,10 +34,10 @@ import Testing
       var outcomes: [(String, [StoredDocument])] = []
       do {
         try query.check()
-        outcomes.append(("internal", try await backend.documents(matching: query)))
+        outcomes.append(("internal", try await backend.read(.results(of: query)).results))
         if let server = element["serverQuery"] {
           let turned = try RecordedQuery.read(server, parent: element["parent"]?.string)
-          let found = try await backend.documents(matching: turned)
+          let found = try await backend.read(.results(of: turned)).results
           outcomes.append(("server", found.reversed()))
         }
         if let said = RecordedQuery.said(query, to: firestore), said.validationError == nil {
@@ -124,8 +124,8 @@ import Testing
         let aggregations = try (element["aggregations"]?.array ?? []).map(Self.aggregation)
         try query.check(aggregations)
         let found = try await backend.awaiting {
-          backend.aggregate(aggregations, over: query, .lent, $0)
-        }
+          backend.read(.values(of: aggregations, over: query), .lent, $0)
+        }.answer.values
         let aliases = try Aggregation.aliases(aggregations)
         let expected = try (element["expected"]?.object ?? []).map {
           ($0.name, try ProtoJSON.value($0.value))
@@ -182,7 +182,7 @@ import Testing
         let query = try RecordedQuery.read(element)
         try query.check()
         let internally = try await Self.fault(element, tolerance, query) { query in
-          try await backend.documents(matching: query)
+          try await backend.read(.results(of: query)).results
         }
         if let internally {
           tally.failed.append("\(id): \(internally)")

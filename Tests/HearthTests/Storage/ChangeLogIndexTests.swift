@@ -136,14 +136,20 @@ import Testing
     query.limit = 20
     let effective = EffectiveQuery(query)
     try fixture.store.read { snapshot in
-      let past = try snapshot.documents(matching: effective, asOf: then)
+      let past = try StoreView(snapshot, .asOf(then)).answer(.results(effective, requiring: []))
+        .results
       #expect(past.count == 20)
       for document in past {
         #expect(try document.body.map() == MapValue([("n", .integer(0))]))
       }
       let rounds = Soak.isOn ? 50 : 5
       let ratio = try ProcessorTime.ratio(
-        of: { for _ in 0..<rounds { _ = try snapshot.documents(matching: effective, asOf: then) } },
+        of: {
+          for _ in 0..<rounds {
+            _ = try StoreView(snapshot, .asOf(then)).answer(.results(effective, requiring: []))
+              .results
+          }
+        },
         to: { for _ in 0..<rounds { _ = try snapshot.documents(matching: effective) } }, below: 4)
       print("after \(others) other changes: before and now \(ratio)")
       if !hasSanitizer { #expect(ratio < 4) }
@@ -174,7 +180,8 @@ import Testing
     let effective = EffectiveQuery(query)
     try fixture.store.read { snapshot in
       let began = ContinuousClock.now
-      let found = try snapshot.documents(matching: effective, asOf: then)
+      let found = try StoreView(snapshot, .asOf(then)).answer(.results(effective, requiring: []))
+        .results
       print("\(2 * changes) changes of its own: \(ContinuousClock.now - began)")
       #expect(found.map(\.path.id) == (0..<20).map { "\($0 + 1_000_000)" })
       var overlay = try snapshot.overlay(backTo: then, for: effective)

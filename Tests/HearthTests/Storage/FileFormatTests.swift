@@ -221,7 +221,9 @@ import Testing
       }
       // Before `books/emma` got longer, and `books/gone` came and went.
       let query = EffectiveQuery(StructuredQuery(.collection(ResourcePath(["books"]))))
-      let then = try snapshot.documents(matching: query, asOf: state.lastSequence - 3)
+      let then = try StoreView(snapshot, .asOf(state.lastSequence - 3)).answer(
+        .results(query, requiring: [])
+      ).results
       let emma = try #require(then.first { $0.path.id == "emma" })
       #expect(try emma.body.map().value(at: ["n"]) == nil)
       let now = try snapshot.documents(matching: query).first { $0.path.id == "emma" }

@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 @testable import Hearth
 @testable import HearthEngine
@@ -8,7 +9,7 @@ import Foundation
 final class BackendFixture {
   let clock = TestClock()
   let firestore: Firestore
-  let backend: any Backend
+  let backend: any StoreBackend
   private let folder = TemporaryFolder()
 
   init() throws {
@@ -16,6 +17,6 @@ final class BackendFixture {
     settings.durability = .unsafeWithoutFlushing
     settings.clock = { [clock] in Timestamp(clock.now) }
     firestore = try Firestore.open(at: folder.path + "/fixture.hearth", settings: settings)
-    backend = try firestore.database().backend
+    backend = try #require(firestore.database().backend as? any StoreBackend)
   }
 }

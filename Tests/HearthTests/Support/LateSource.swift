@@ -142,8 +142,8 @@ private struct LateState: SourceState {
   }
 
   func fetch(
-    _ request: ResultRequest, asOf sequence: UInt64?, isFirst: Bool,
-    _ done: @escaping Completion<FetchedResult>
+    _ request: ReadRequest, asOf sequence: UInt64?, isFirst: Bool,
+    _ done: @escaping Completion<ReadAnswer>
   ) {
     source.answer(done) { done in
       if let status = source.faults.permanent { return done(.failure(status)) }

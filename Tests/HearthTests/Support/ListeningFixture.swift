@@ -70,20 +70,11 @@ final class ListeningFixture {
   func joined(_ query: JoinedQuery) throws -> JoinedResult {
     if let stored {
       return try stored.store.read { snapshot in
-        try query.read { try snapshot.result(of: $0, isStrict: false) { _ in } }
+        try StoreView(snapshot).answer(.joined(query)).joined
       }
     }
-    let done = DispatchSemaphore(value: 0)
-    let result = Guarded<Result<JoinedResult, Status>?>(nil)
-    memory?.joined(query, .busy) { joined in
-      result.withLock { $0 = joined }
-      done.signal()
-    }
-    done.wait()
-    guard let result = result.withLock(\.self) else {
-      preconditionFailure("There is always a database.")
-    }
-    return try result.get()
+    guard let memory else { preconditionFailure("There is always a database.") }
+    return try memory.readBlocking(.joined(query)).joined
   }
 
   // MARK: Writing
@@ -103,7 +94,7 @@ final class ListeningFixture {
     if let stored {
       return stored.writer.submit(mutations, completesAfterListeners: true, complete: done)
     }
-    memory?.submit(CommitRequest(mutations), .busy, done)
+    memory?.commit(CommitRequest(mutations, isAwaited: false), .busy, done)
   }
 
   /// Commits several requests, over the store in one group.
@@ -113,9 +104,9 @@ final class ListeningFixture {
     let outcomes = Guarded<[Int: Writer.Outcome]>([:])
     for (index, mutations) in requests.enumerated() {
       done.enter()
-      var request = CommitRequest(mutations)
+      var request = CommitRequest(mutations, isAwaited: false)
       request.completesAfterListeners = false
-      memory?.submit(request, .busy) { outcome in
+      memory?.commit(request, .busy) { outcome in
         outcomes.withLock { $0[index] = outcome }
         done.leave()
       }

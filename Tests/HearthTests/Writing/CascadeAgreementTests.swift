@@ -16,8 +16,8 @@ import Testing
       var random = Random(SeededGenerator(seed: seed))
       let fixture = try BackendFixture()
       let clock = fixture.clock
-      let backends = try [
-        #require(fixture.backend as? any LocalBackend),
+      let backends: [any LocalBackend & StoreBackend] = try [
+        #require(fixture.backend as? any LocalBackend & StoreBackend),
         MemoryBackend(history: Instant(microseconds: 1), now: { clock.now }, logger: .silent),
       ]
       let batches = MemoryBackend(
@@ -177,7 +177,7 @@ import Testing
                   }
                 }
               }
-              let all = try writer.documents(matching: Report.everything).map {
+              let all = try writer.answer(.results(of: Report.everything)).results.map {
                 try Report.text($0)
               }
               report.withLock { $0.2 = all }
@@ -198,7 +198,7 @@ import Testing
           return "refused \(status.code)"
         }
       case .read(let path):
-        return try writer.document(at: path).map(text) ?? "missing"
+        return try writer.answer(.documents(at: [path])).documents[0].map(text) ?? "missing"
       case .query(let path):
         var query = StructuredQuery(.group("a", below: .root))
         query.filters = [
@@ -206,8 +206,10 @@ import Testing
             StructuredQuery.Comparison(
               field: FieldSegments(["r"]), operator: .equal, operand: .reference(path)))
         ]
-        let found = try writer.documents(matching: query).map(text)
-        let count = try writer.aggregate([Aggregation(.count(upTo: nil))], over: query)
+        let found = try writer.answer(.results(of: query)).results.map(text)
+        let count = try writer.answer(
+          .values(of: [Aggregation(.count(upTo: nil))], over: query)
+        ).values
         return "\(found) \(count)"
       }
     }
@@ -230,7 +232,7 @@ import Testing
     }
 
     static func documents(in backend: any Backend) async throws -> [String] {
-      try await backend.documents(matching: everything).map {
+      try await backend.read(.results(of: everything)).results.map {
         try text($0) + "@\($0.createTime.microseconds) \($0.updateTime.microseconds)"
       }
     }

@@ -27,10 +27,10 @@ import Testing
     for backend in [fixture.backend, memory] {
       let written = try await backend.commit([set(1)])
       let calls = Guarded(0)
-      let observer = backend.addChangeObserver { calls.withLock { $0 += 1 } }
+      let observation = backend.observeChanges { calls.withLock { $0 += 1 } }
       // What was under way has arrived by then.
       let before = try await settled { calls.withLock(\.self) }
-      let token = try await backend.awaiting { backend.newestToken(.lent, $0) }
+      let token = try await backend.newestToken()
       var last = written.commitTime
       for mutations in [[delete], [delete], [try set(1)], [delete, try set(1)], [delete]] {
         if isClockMoving { clock.advance(by: 10) }
@@ -38,7 +38,8 @@ import Testing
         #expect(result.commitTime > last && result.sequence == written.sequence)
         last = result.commitTime
         // The state at its time is the one before, for ever.
-        let read = try await backend.documents(at: [Self.book], asOf: Timestamp(last))
+        let read = try await backend.versioned(.documents(at: [Self.book]), at: Timestamp(last))
+          .answer.documents
         #expect(read[0]?.updateTime == written.commitTime)
       }
       if let local = backend as? any LocalBackend {
@@ -50,16 +51,16 @@ import Testing
       }
       // A commit without writes has the time of what it has read.
       #expect(try await backend.commit([]).commitTime <= last)
-      let again = try await backend.awaiting { backend.newestToken(.lent, $0) }
+      let again = try await backend.newestToken()
       #expect(again.sequence == token.sequence)
-      let document = try await backend.documents(at: [Self.book])[0]
+      let document = try await backend.read(.documents(at: [Self.book])).documents[0]
       #expect(document?.updateTime == written.commitTime)
       try await Task.sleep(for: .milliseconds(100))
       #expect(calls.withLock(\.self) == before)
       let changed = try await backend.commit([try set(2)])
       #expect(changed.commitTime > last)
       try await eventually { calls.withLock(\.self) > before }
-      backend.removeChangeObserver(observer)
+      observation.end()
     }
     memory.close()
     try await fixture.firestore.terminate()

@@ -35,9 +35,9 @@ import Testing
 
   private func replay(_ item: JSON, _ fixture: BackendFixture, root number: Int) async throws {
     // Each case starts from an empty database: the documents of the one before are deleted.
-    let names = try await fixture.backend.documents(
-      matching: StructuredQuery(.subtree(below: .root))
-    ).map(\.path)
+    let names = try await fixture.backend.read(
+      .results(of: StructuredQuery(.subtree(below: .root)))
+    ).results.map(\.path)
     fixture.clock.advance(by: 60_000_000)
     if !names.isEmpty {
       try await fixture.backend.commit(names.map { Mutation(path: $0, operation: .delete) })
@@ -86,7 +86,9 @@ import Testing
   ) async throws -> [String: StoredDocument?] {
     var state: [String: StoredDocument?] = [:]
     let paths = names.map { ResourcePath(relative: $0) }
-    for (name, document) in zip(names, try await fixture.backend.documents(at: paths)) {
+    for (name, document) in zip(
+      names, try await fixture.backend.read(.documents(at: paths)).documents)
+    {
       state[name] = .some(document)
     }
     return state

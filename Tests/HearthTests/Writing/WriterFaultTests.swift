@@ -260,9 +260,9 @@ private final class RunCount: Sendable {
         Task {
           try await fixture.writer.perform { live in
             count.add()
-            let seen = try live.documents(matching: query).count
+            let seen = try live.answer(.results(query, requiring: [])).results.count
             try live.write(try fixture.set("a/\(index + 1)", ("n", .integer(Int64(seen)))))
-            _ = try live.document(at: fixture.path("a/\(index)"))
+            _ = try live.answer(.documents(at: [fixture.path("a/\(index)")]))
           }
         })
       // In this order.
@@ -290,8 +290,7 @@ private final class RunCount: Sendable {
         readSet.documents[fixture.path("c/1")] = .some(
           try snapshot.updateTime(of: fixture.name("c/1")))
         readSet.results = [
-          ObservedQuery(
-            query, try snapshot.documents(matching: query), at: try snapshot.state().lastSequence)
+          try observed(query, in: snapshot)
         ]
         return readSet
       }
@@ -339,8 +338,7 @@ private final class RunCount: Sendable {
       var readSet = ReadSet()
       if byQuery {
         readSet.results = [
-          ObservedQuery(
-            query, try snapshot.documents(matching: query), at: try snapshot.state().lastSequence)
+          try observed(query, in: snapshot)
         ]
       } else {
         for name in ["a/0", "a/1"] {
@@ -370,13 +368,21 @@ private final class RunCount: Sendable {
     #expect(try contents(fixture) == ["a/0": 1, "b/1": 1])
   }
 
+  private func observed(
+    _ query: EffectiveQuery, in snapshot: StoreSnapshot
+  ) throws -> ObservedAnswer {
+    let request = ReadRequest.results(query, requiring: [])
+    return ObservedAnswer(
+      request, try StoreView(snapshot).answer(request), at: try snapshot.state().lastSequence)
+  }
+
   @Test func `a closure that makes nothing of damage fails all the same`() async throws {
     let fixture = try StoreFixture { $0.verifiesChecksumsOnRead = true }
     _ = try await fixture.writer.commit([try fixture.set("a/1", ("n", .integer(1)))])
     try fixture.damage(fixture.store.tables.documents, fixture.name("a/1").key.bytes)
     let error = await #expect(throws: Status.self) {
       try await fixture.writer.perform { live in
-        #expect(throws: Status.self) { try live.document(at: fixture.path("a/1")) }
+        #expect(throws: Status.self) { try live.answer(.documents(at: [fixture.path("a/1")])) }
         try live.write(try fixture.set("a/2", ("n", .integer(2))))
       }
     }
@@ -420,7 +426,7 @@ private final class RunCount: Sendable {
     }
     let time = try readSet { try $0.write(try fixture.set("b/1", ("n", .null))) }
     let sum = try readSet {
-      _ = try $0.aggregate([Aggregation(.count(upTo: nil))], over: query)
+      _ = try $0.answer(.values([Aggregation(.count(upTo: nil))], over: query))
     }
     // Others read for it what was committed, as an exclusive transaction does.
     let alone = try readSet(isAlone: true) { try $0.write(try fixture.set("b/1", ("n", .null))) }

@@ -61,7 +61,7 @@ extension DocumentCopy {
   package func verify(
     _ progress: @escaping @Sendable (Count) -> Void = { _ in }
   ) async throws -> CopyVerification {
-    let total = try await target.awaiting { target.documentCount($0, $1) }
+    let total = try await target.read(.documentCount).count
     async let ofSource = sums(source) { _ in }
     async let ofTarget = sums(target) { progress(($0, max(total, $0))) }
     let (sources, targets) = (try await ofSource, try await ofTarget)
@@ -73,7 +73,7 @@ extension DocumentCopy {
       let other = backend === source ? target : source
       try await forEachPage(of: backend) { page in
         let documents = page.filter { suspects.contains($0.path.parent.id) }
-        let others = try await other.documents(at: documents.map(\.path))
+        let others = try await other.read(.documents(at: documents.map(\.path))).documents
         var paths: [ResourcePath] = []
         for (one, other) in zip(documents, others) {
           // Those of the target that the source has, too, are compared already.
@@ -126,7 +126,7 @@ extension DocumentCopy {
       try Task.checkCancellation()
       let start = position
       let size = limits
-      let page = try await backend.awaiting { backend.page(after: start, size, $0, $1) }
+      let page = try await backend.read(.page(after: start, size)).page
       try await body(page.documents.filter { !$0.path.isOfCopy })
       let bytes = page.documents.reduce(1) { $0 + $1.body.bytes.count }
       limits.count = min(
@@ -144,7 +144,7 @@ extension DocumentCopy {
     var expected: [StoredDocument?]
     do {
       let time = try await source.awaiting { source.time(of: token, $0, $1) }
-      expected = try await source.documents(at: paths, asOf: time)
+      expected = try await source.versioned(.documents(at: paths), at: time).answer.documents
     } catch let status as Status where status.code == .outOfRange {
       throw Status(
         .outOfRange,
@@ -152,7 +152,7 @@ extension DocumentCopy {
           + "not possible.", cause: status)
     }
     if token.sequence == 0 { expected = paths.map { _ in nil } }
-    let found = try await target.documents(at: paths)
+    let found = try await target.read(.documents(at: paths)).documents
     for (path, (one, other)) in zip(paths, zip(expected, found)) {
       let isSame =
         switch (one, other) {

@@ -20,7 +20,7 @@ extension DocumentCopy {
     }
   }
 
-  private func list(of backend: any Backend) async throws -> [IndexInfo] {
+  private func list(of backend: any IndexedBackend) async throws -> [IndexInfo] {
     try await onBlockingThread { try backend.indexList() }
   }
 }

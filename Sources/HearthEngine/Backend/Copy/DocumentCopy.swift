@@ -10,8 +10,8 @@
 ///
 /// One call at a time.
 package final class DocumentCopy: Sendable {
-  let source: any Backend
-  let target: any Backend
+  let source: any StoreBackend
+  let target: any StoreBackend
   private let current: Guarded<CopyState>
   /// How long the changes may wait while documents are copied.
   private let changeInterval: Duration
@@ -24,7 +24,8 @@ package final class DocumentCopy: Sendable {
   var state: CopyState { current.withLock(\.self) }
 
   private init(
-    _ source: any Backend, _ target: any Backend, _ state: CopyState, _ changeInterval: Duration
+    _ source: any StoreBackend, _ target: any StoreBackend, _ state: CopyState,
+    _ changeInterval: Duration
   ) {
     self.source = source
     self.target = target
@@ -42,11 +43,15 @@ package final class DocumentCopy: Sendable {
     guard source !== target else {
       throw Status.invalidArgument("A database cannot be copied to itself.")
     }
+    guard let source = source as? any StoreBackend, let target = target as? any StoreBackend else {
+      throw Status(
+        .unimplemented, "A database without a log of its changes or indexes is not copied.")
+    }
     guard try await source.document(at: CopyState.path) == nil else {
       throw Status(
         .failedPrecondition, "The source is an unfinished copy. Finish it before you copy it.")
     }
-    let token = try await source.awaiting { source.newestToken(.lent, $0) }
+    let token = try await source.newestToken()
     if let stored = try await target.document(at: CopyState.path) {
       let state = try CopyState(stored)
       guard state.token.database == token.database else {
@@ -61,7 +66,7 @@ package final class DocumentCopy: Sendable {
       return copy
     }
     let limits = DocumentPage.Limits(count: 1, byteCount: 1)
-    let first = try await target.awaiting { target.page(after: nil, limits, $0, $1) }
+    let first = try await target.read(.page(after: nil, limits)).page
     guard first.documents.isEmpty else {
       throw Status(
         .failedPrecondition,
@@ -87,7 +92,7 @@ package final class DocumentCopy: Sendable {
   /// `failedPrecondition` if another copy goes on with the same target, and `CancellationError`.
   package func copyDocuments(_ progress: @Sendable (Count) -> Void = { _ in }) async throws {
     if state.phase == .documents {
-      let total = try await source.awaiting { source.documentCount($0, $1) }
+      let total = try await source.read(.documentCount).count
       progress((state.documents, max(total, state.documents)))
       try await copyPages { progress(($0, max(total, $0))) }
     }
@@ -128,7 +133,7 @@ package final class DocumentCopy: Sendable {
     after position: [UInt8]?, _ limits: DocumentPage.Limits
   ) async throws -> DocumentPage {
     let source = source
-    return try await source.awaiting { source.page(after: position, limits, $0, $1) }
+    return try await source.read(.page(after: position, limits)).page
   }
 
   /// Empty at the end.
@@ -161,7 +166,7 @@ package final class DocumentCopy: Sendable {
 
   /// Applies the changes up to the newest one of this moment.
   package func catchUp() async throws {
-    let newest = try await newestToken()
+    let newest = try await source.newestToken()
     while state.token.sequence < newest.sequence { try await applyChanges() }
   }
 
@@ -178,29 +183,24 @@ package final class DocumentCopy: Sendable {
   package func follow(_ progress: @Sendable (Lag) -> Bool) async throws {
     let (news, signal) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    let observer = source.addChangeObserver { signal.yield() }
-    defer { source.removeChangeObserver(observer) }
+    let observation = source.observeChanges { signal.yield() }
+    defer { observation.end() }
     var changes = news.makeAsyncIterator()
-    var applied = try await source.awaiting { source.newestTime($0, $1) }
+    var applied = try await source.newestVersion().time
     while true {
       try Task.checkCancellation()
       let last = try await applyChanges()
       if let last { applied = Timestamp(last) }
-      let newest = try await newestToken()
+      let newest = try await source.newestVersion()
       let missing = Int(clamping: newest.sequence - min(newest.sequence, state.token.sequence))
       var lag = Lag(changes: missing, time: .zero)
       if missing > 0 {
-        let time = try await source.awaiting { source.newestTime($0, $1) }
-        let microseconds = Instant(time).microseconds - Instant(applied).microseconds
+        let microseconds = Instant(newest.time).microseconds - Instant(applied).microseconds
         lag.time = .microseconds(max(microseconds, 0))
       }
       guard progress(lag) else { return }
       if last == nil, missing == 0 { await changes.next() }
     }
-  }
-
-  func newestToken() async throws -> ChangeToken {
-    try await source.awaiting { source.newestToken($0, $1) }
   }
 
   /// One page of the log.
@@ -269,7 +269,7 @@ package final class DocumentCopy: Sendable {
 
   /// Whether the source has changed since what was applied last.
   package func hasMissingChanges() async throws -> Bool {
-    try await newestToken() != state.token
+    try await source.newestToken() != state.token
   }
 
   /// Removes what the copy has stored about itself: the target is a database as any other. Throws

@@ -159,7 +159,7 @@ package final class MemoryBackend: Sendable {
   }
 }
 
-extension MemoryBackend: ListeningBackend {
+extension MemoryBackend: ListeningBackend, IndexedBackend {
   package func checkUsable() throws(Status) {}
 
   package func blocking<Answer>(_ body: () throws(Status) -> Answer) throws(Status) -> Answer {
@@ -169,144 +169,24 @@ extension MemoryBackend: ListeningBackend {
 
   // MARK: Reading
 
-  package func documents(
-    at paths: [ResourcePath], _ context: RequestContext,
-    _ done: @escaping Completion<[StoredDocument?]>
+  package func read(
+    _ request: ReadRequest, _ context: RequestContext, _ done: @escaping Completion<VersionedAnswer>
   ) {
+    let now = now()
     answer(context, done) { [self] state in
       let state = try past(state, at: context.readTime)
-      let found = paths.map { state.documents[$0] }
-      if let id = context.transaction { try transactions.note(id, zip(paths, found)) }
-      return found
-    }
-  }
-
-  package func documents(
-    matching query: StructuredQuery, _ context: RequestContext,
-    _ done: @escaping Completion<[StoredDocument]>
-  ) {
-    let query = EffectiveQuery(query).resolved(at: now(), inSemiJoins: true)
-    answer(context, done) { [self] state in
-      let state = try past(state, at: context.readTime)
-      let answer = MemoryAnswer(query)
-      if let id = context.transaction {
-        try query.refuseSearch()
-        var whole = query
-        whole.projection = []
-        let found = try MemoryAnswer(whole).documents(state.documents.values)
-        try transactions.note(
-          id, found.lazy.map { ($0.path, $0) }, resultOf: ObservedQuery(whole, found))
+      let version = StateVersion(
+        sequence: state.sequence,
+        time: Timestamp(context.readTime.map { Instant($0) } ?? state.lastTime))
+      guard let id = context.transaction else {
+        return VersionedAnswer(try state.answer(request, at: now), version)
       }
-      return try answer.documents(state.documents.values)
+      let recorded = try request.recorded().resolved(at: now)
+      let answer = try state.answer(recorded, at: now)
+      // Always compared: nothing is known to be untouched.
+      try transactions.note(id, recorded, answer, at: nil)
+      return VersionedAnswer(try request.answer(fromWhole: answer), version)
     }
-  }
-
-  package func aggregate(
-    _ aggregations: [Aggregation], over query: StructuredQuery, _ context: RequestContext,
-    _ done: @escaping Completion<[Value]>
-  ) {
-    let query = EffectiveQuery(query, aggregating: aggregations)
-      .resolved(at: now(), inSemiJoins: true)
-    answer(context, done) { [self] state in
-      let state = try past(state, at: context.readTime)
-      return try MemoryAnswer(query).aggregate(aggregations, state.documents.values)
-    }
-  }
-
-  package func groups(
-    _ query: GroupedQuery, _ context: RequestContext, _ done: @escaping Completion<[QueryGroup]>
-  ) {
-    answer(context, done) { [self] state in
-      try past(state, at: context.readTime).documents.values.groups(query, at: now())
-    }
-  }
-
-  package func joined(
-    _ query: JoinedQuery, _ context: RequestContext, _ done: @escaping Completion<JoinedResult>
-  ) {
-    answer(context, done) { [self] state in
-      let state = try past(state, at: context.readTime)
-      return try query.resolved(at: now()).read(state.result)
-    }
-  }
-
-  package func explain(
-    _ request: ExplainRequest, _ context: RequestContext,
-    _ done: @escaping Completion<QueryExplanation>
-  ) {
-    let query = request.query.resolved(at: now(), inSemiJoins: true)
-    answer(context, done) { [self] state in
-      var explanation = QueryExplanation(
-        plan: "Every document is looked at, in memory.", indexes: [], isServed: false,
-        missingIndexes: [])
-      guard request.analyzes else { return explanation }
-      let clock = ContinuousClock()
-      let start = clock.now
-      let documents = state.documents.values
-      let count =
-        if let aggregations = request.aggregations {
-          try MemoryAnswer(query).aggregate(aggregations, documents).count
-        } else if let groups = request.groups {
-          try documents.groups(groups, at: now()).count
-        } else {
-          try MemoryAnswer(query).documents(documents).count
-        }
-      explanation.execution = QueryExplanation.Execution(
-        resultsReturned: count, indexEntriesRead: 0, documentsRead: documents.count,
-        keysRead: documents.count, duration: max(clock.now - start, .microseconds(1)))
-      return explanation
-    }
-  }
-
-  package func collections(
-    below path: ResourcePath, _ context: RequestContext,
-    _ done: @escaping Completion<[ResourcePath]>
-  ) {
-    let count = path.segments.count + 1
-    prefixes(of: count, below: path, context, done)
-  }
-
-  package func documentPaths(
-    in collection: ResourcePath, _ context: RequestContext,
-    _ done: @escaping Completion<[ResourcePath]>
-  ) {
-    prefixes(of: collection.segments.count + 1, below: collection, context, done)
-  }
-
-  private func prefixes(
-    of count: Int, below path: ResourcePath, _ context: RequestContext,
-    _ done: @escaping Completion<[ResourcePath]>
-  ) {
-    answer(context, done) { state in
-      Set(
-        state.documents.keys.filter { $0.segments.count >= count && $0.hasPrefix(path) }
-          .map { ResourcePath(Array($0.segments.prefix(count))) }
-      ).sorted { ResourcePath.compare($0, $1) < 0 }
-    }
-  }
-
-  package func page(
-    after position: [UInt8]?, _ limits: DocumentPage.Limits, _ context: RequestContext,
-    _ done: @escaping Completion<DocumentPage>
-  ) {
-    answer(context, done) { state in
-      let last = try position.map {
-        try ResourcePath(storedDocument: String(decoding: $0, as: UTF8.self))
-      }
-      let following = state.documents.values
-        .filter { document in last.map { ResourcePath.compare($0, document.path) < 0 } ?? true }
-        .sorted { ResourcePath.compare($0.path, $1.path) < 0 }
-      var page = DocumentPage()
-      page.documents = Array(following.prefix(limits.count))
-      if following.count > limits.count {
-        page.next = page.documents.last.map { Array($0.path.text.utf8) }
-      }
-      return page
-    }
-  }
-
-  package func documentCount(_ context: RequestContext, _ done: @escaping Completion<Int>) {
-    answer(context, done) { $0.documents.count }
   }
 
   // MARK: Writing
@@ -318,24 +198,10 @@ extension MemoryBackend: ListeningBackend {
       try check(request)
       let mutations = request.mutations
       if let id = request.transaction { return try commit(id, mutations, context, done) }
-      perform(from: request.completesAfterListeners ? acknowledgements.origin(context) : nil, done)
-      { [now] state in
-        try state.commit(mutations, at: state.time(now()))
-      }
-    } catch {
-      done(.failure(error))
-    }
-  }
-
-  package func submit(
-    _ request: CommitRequest, _ context: RequestContext, _ done: @escaping Completion<CommitResult>
-  ) {
-    do throws(Status) {
-      try check(request)
-      let mutations = request.mutations
+      let bytes = request.isCounted ? mutations.reduce(0) { $0 + $1.byteCount } : 0
       perform(
         from: request.completesAfterListeners ? acknowledgements.origin(context) : nil,
-        countedBytes: request.isCounted ? mutations.reduce(0) { $0 + $1.byteCount } : 0, done
+        countedBytes: request.isAwaited ? nil : bytes, done
       ) { [now] state in
         try state.commit(mutations, at: state.time(now()))
       }
@@ -366,8 +232,9 @@ extension MemoryBackend: ListeningBackend {
     }
   }
 
-  package func release(_ transaction: TransactionID) { transactions.release(transaction) }
-  package func rollback(_ transaction: TransactionID) { transactions.rollback(transaction) }
+  package func end(_ transaction: TransactionID, isRetried: Bool) {
+    transactions.end(transaction, isRetried: isRetried)
+  }
 
   private func commit(
     _ id: TransactionID, _ mutations: [Mutation], _ context: RequestContext,
@@ -381,8 +248,8 @@ extension MemoryBackend: ListeningBackend {
         throw Status.readsHaveChanged
       }
       for seen in reads.results {
-        let found = try MemoryAnswer(seen.query).documents(state.documents.values)
-        guard seen.holds(for: found) else { throw Status.readsHaveChanged }
+        let answer = try state.answer(seen.request, at: now())
+        guard seen.holds(for: answer) else { throw Status.readsHaveChanged }
       }
       return try state.commit(mutations, at: state.time(now()))
     }
@@ -390,22 +257,7 @@ extension MemoryBackend: ListeningBackend {
 
   // MARK: Changes
 
-  package func newestTime(_ context: RequestContext, _ done: @escaping Completion<Timestamp>) {
-    answer(context, done) { Timestamp($0.lastTime) }
-  }
-
-  package func oldestReadableTime(
-    _ context: RequestContext, _ done: @escaping Completion<Timestamp?>
-  ) {
-    // Its log is never trimmed.
-    answer(context, done) { _ in nil }
-  }
-
   package func committedToken() -> ChangeToken { token(after: shared.withLock(\.state.sequence)) }
-
-  package func newestToken(_ context: RequestContext, _ done: @escaping Completion<ChangeToken>) {
-    answer(context, done) { [self] in token(after: $0.sequence) }
-  }
 
   package func time(
     of token: ChangeToken, _ context: RequestContext, _ done: @escaping Completion<Timestamp>
@@ -417,12 +269,6 @@ extension MemoryBackend: ListeningBackend {
       if sequence == 0 { return Timestamp(Instant(microseconds: 0)) }
       return Timestamp(state.log[Int(sequence) - 1].commitTime)
     }
-  }
-
-  package func token(
-    at time: Timestamp, _ context: RequestContext, _ done: @escaping Completion<ChangeToken>
-  ) {
-    answer(context, done) { [self] state in token(after: try past(state, at: time).sequence) }
   }
 
   package func changes(
@@ -491,14 +337,14 @@ extension MemoryBackend: ListeningBackend {
 
 extension MemoryBackend: LocalBackend {
   package func read<Answer>(
-    at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
+    at time: Timestamp?, _ body: (any DocumentState) throws -> Answer
   ) async throws -> Answer {
     let state = try await awaiting { answer(.lent, $0, \.self) }
     return try body(MemoryReader(MemoryState.StagedRequest(past(state, at: time))))
   }
 
   package func readBlocking<Answer>(
-    at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
+    at time: Timestamp?, _ body: (any DocumentState) throws -> Answer
   ) throws -> Answer {
     let state = try waiting { answer(.blocked, $0, \.self) }
     return try body(MemoryReader(MemoryState.StagedRequest(past(state, at: time))))

@@ -62,52 +62,92 @@ private struct MemorySourceState: SourceState {
   }
 
   func fetch(
-    _ request: ResultRequest, asOf sequence: UInt64?, isFirst: Bool,
-    _ done: @escaping Completion<FetchedResult>
+    _ request: ReadRequest, asOf sequence: UInt64?, isFirst: Bool,
+    _ done: @escaping Completion<ReadAnswer>
   ) {
     let state = sequence.map(state.asOf) ?? state
     done(
       Result { () throws(Status) in
-        do { return try state.result(of: request) } catch { throw Status(readingFailed: error) }
+        do { return try state.answer(request, at: state.lastTime) } catch {
+          throw Status(readingFailed: error)
+        }
       })
   }
 }
 
 extension MemoryState {
-  func result(of request: ResultRequest) throws -> FetchedResult {
+  /// - Parameter now: The present, for conditions on relative times.
+  func answer(_ request: ReadRequest, at now: Instant) throws -> ReadAnswer {
     switch request {
-    case .document(let path): return .document(documents[path])
-    case .documentsAt(let paths): return .documentsAt(paths.map { documents[$0] })
-    case .search(let query):
-      var all = query
-      all.limit = nil
-      all.offset = 0
-      let answer = MemoryAnswer(all)
-      let (found, statistics) = try answer.matches(documents.values)
-      return .search(found.map(\.document), statistics)
-    case .several(let requests): return .several(try requests.map(result))
-    case .documentsReferring(let relation, let paths):
-      return .several(
-        try paths.compactMap(relation.query).map { query in
-          .documents(try MemoryAnswer(EffectiveQuery(query)).whole(documents.values))
-        })
-    case .groups(let grouped):
-      var query = EffectiveQuery(grouped.query)
-      query.projection = []
-      var totals = GroupTotals(grouped, isLive: true)
-      for document in try MemoryAnswer(query).whole(documents.values) {
-        try document.body.withBytes { try totals.add(MapView(body: $0)) }
-      }
-      return .groups(totals)
-    case .documents(let query, let fields):
-      return .documents(try MemoryAnswer(query).whole(having(fields)))
+    case .documents(let paths): return .documents(paths.map { documents[$0] })
+    case .results(let query, let fields):
+      return .results(try answer(query, at: now).documents(having(fields)))
+    case .values(let aggregations, let query):
+      return .values(try answer(query, at: now).aggregate(aggregations, documents.values))
+    case .groups(let grouped): return .groups(try documents.values.groups(grouped, at: now))
+    case .matches(var query):
+      query.limit = nil
+      query.offset = 0
+      let (found, statistics) = try MemoryAnswer(query).matches(documents.values)
+      return .matches(found.map(\.document), statistics)
     case .totals(let query, let aggregations):
       var totals = AggregationTotals(aggregations, isLive: true)
       for document in try MemoryAnswer(query).whole(having(totals.fields)) {
         try document.body.withBytes { try totals.add(MapView(body: $0)) }
       }
       return .totals(totals)
+    case .collections(let path), .documentPaths(in: let path):
+      return .paths(ResourcePath.prefixes(of: Array(documents.keys), below: path))
+    case .page(let position, let limits): return .page(try page(after: position, limits))
+    case .documentCount: return .count(documents.count)
+    case .explanation(let request): return .explanation(try explain(request, at: now))
+    case .nothing: return .nothing
+    case .joined, .groupTotals, .referring, .several:
+      guard let answer = try request.composed({ try answer($0, at: now) }) else {
+        throw Status.otherAnswer
+      }
+      return answer
     }
+  }
+
+  private func answer(_ query: EffectiveQuery, at now: Instant) -> MemoryAnswer {
+    MemoryAnswer(query.resolved(at: now, inSemiJoins: true))
+  }
+
+  private func page(after position: [UInt8]?, _ limits: DocumentPage.Limits) throws -> DocumentPage
+  {
+    let last = try position.map {
+      try ResourcePath(storedDocument: String(decoding: $0, as: UTF8.self))
+    }
+    let following = documents.values
+      .filter { document in last.map { ResourcePath.compare($0, document.path) < 0 } ?? true }
+      .sorted { ResourcePath.compare($0.path, $1.path) < 0 }
+    var page = DocumentPage()
+    page.documents = Array(following.prefix(limits.count))
+    if following.count > limits.count {
+      page.next = page.documents.last.map { Array($0.path.text.utf8) }
+    }
+    return page
+  }
+
+  private func explain(_ request: ExplainRequest, at now: Instant) throws -> QueryExplanation {
+    var explanation = QueryExplanation(
+      plan: "Every document is looked at, in memory.", indexes: [], isServed: false,
+      missingIndexes: [])
+    guard request.analyzes else { return explanation }
+    let start = ContinuousClock.now
+    let count =
+      if let aggregations = request.aggregations {
+        try answer(.values(aggregations, over: request.query), at: now).values.count
+      } else if let groups = request.groups {
+        try answer(.groups(groups), at: now).groups.count
+      } else {
+        try answer(.results(request.query, requiring: []), at: now).results.count
+      }
+    explanation.execution = QueryExplanation.Execution(
+      resultsReturned: count, indexEntriesRead: 0, documentsRead: documents.count,
+      keysRead: documents.count, duration: max(ContinuousClock.now - start, .microseconds(1)))
+    return explanation
   }
 
   private func having(_ fields: [FieldSegments]) throws -> [StoredDocument] {

@@ -1,22 +1,10 @@
 /// One state, for a user's closure.
-class MemoryReader: LocalReader {
+class MemoryReader: DocumentState {
   fileprivate var staged: MemoryState.StagedRequest
 
   init(_ staged: MemoryState.StagedRequest) { self.staged = staged }
 
-  func document(at path: ResourcePath) throws -> StoredDocument? { try staged.read(path) }
-
-  func documents(matching query: StructuredQuery) throws -> [StoredDocument] {
-    try staged.results(of: query)
-  }
-
-  func aggregate(
-    _ aggregations: [Aggregation], over query: StructuredQuery
-  ) throws -> [Value] {
-    try staged.aggregate(aggregations, over: query)
-  }
-
-  func groups(_ query: GroupedQuery) throws -> [QueryGroup] { try staged.groups(query) }
+  func answer(_ request: ReadRequest) throws -> ReadAnswer { try staged.answer(request) }
 }
 
 /// A request that is made while a user's closure runs.
@@ -44,29 +32,14 @@ final class MemoryWriter: MemoryReader, LocalWriter {
 }
 
 extension MemoryState.StagedRequest {
-  /// The document after the writes so far.
-  fileprivate mutating func read(_ path: ResourcePath) throws(Status) -> StoredDocument? {
-    try document(path)
-  }
-
-  /// The query's answer after the writes so far.
-  private mutating func answer(_ query: EffectiveQuery) throws(Status) -> MemoryAnswer {
-    MemoryAnswer(query.resolved(at: time, inSemiJoins: true))
-  }
-
-  fileprivate mutating func results(of query: StructuredQuery) throws -> [StoredDocument] {
-    let answer = try answer(EffectiveQuery(query))
-    return try answer.documents(documents())
-  }
-
-  fileprivate mutating func aggregate(
-    _ aggregations: [Aggregation], over query: StructuredQuery
-  ) throws -> [Value] {
-    let answer = try answer(EffectiveQuery(query, aggregating: aggregations))
-    return try answer.aggregate(aggregations, documents())
-  }
-
-  fileprivate mutating func groups(_ query: GroupedQuery) throws -> [QueryGroup] {
-    try documents().groups(query, at: time)
+  /// The answer after the writes so far.
+  fileprivate mutating func answer(_ request: ReadRequest) throws -> ReadAnswer {
+    if case .documents(let paths) = request {
+      return .documents(try paths.map { path throws(Status) in try document(path) })
+    }
+    var state = base
+    for document in try documents() { state.replace(document.path, with: document) }
+    for path in order where fields[path] == .some(nil) { state.replace(path, with: nil) }
+    return try state.answer(request, at: time)
   }
 }

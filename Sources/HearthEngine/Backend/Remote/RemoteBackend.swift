@@ -59,12 +59,23 @@ package final class RemoteBackend: Sendable {
 
   // MARK: Reading
 
-  /// Computes an answer from the state that a request needs.
-  private func answer<Answer>(
-    _ context: RequestContext, _ done: @escaping Completion<Answer>,
-    _ needs: @escaping @Sendable (RemoteCatalogue) -> RemoteNeeds,
-    _ work: @escaping @Sendable (RemoteState) throws -> Answer
+  /// Answers from the state that a request needs: one round trip; two in the past.
+  private func fetch(
+    _ request: ReadRequest, _ context: RequestContext, _ done: @escaping Completion<VersionedAnswer>
   ) {
+    let isNow = context.readTime == nil
+    let needs: @Sendable (RemoteCatalogue) -> RemoteNeeds = { catalogue in
+      var needs = RemoteNeeds()
+      needs.add(request, catalogue, isNow: isNow)
+      return needs
+    }
+    let start = ContinuousClock.now
+    let work = { @Sendable [self] (state: RemoteState) throws -> ReadAnswer in
+      if case .explanation(let explained) = request {
+        return .explanation(try explain(explained, needs(catalogues.newest), state, since: start))
+      }
+      return try answer(request, in: context.transaction, state)
+    }
     afterWrites(context, done) { [self] in
       if let time = context.readTime {
         BlockingThreads.shared.run { [self] in
@@ -72,15 +83,32 @@ package final class RemoteBackend: Sendable {
             Result { () throws(Status) in
               let sequence = try sequence(at: time)
               let state = try source.state(needs, asOf: sequence)
-              return try answered(state, work)
+              return VersionedAnswer(
+                try answered(state, work),
+                StateVersion(sequence: sequence, time: Timestamp(Instant(time))))
             })
         }
         return
       }
       catalogues.read(needs, isPrompt: context.thread != .busy) {
-        done($0.flatMap { state in Result { () throws(Status) in try answered(state, work) } })
+        done(
+          $0.flatMap { state in
+            Result { () throws(Status) in VersionedAnswer(try answered(state, work), state.version)
+            }
+          })
       }
     }
+  }
+
+  /// Recorded for a transaction.
+  private func answer(
+    _ request: ReadRequest, in transaction: TransactionID?, _ state: RemoteState
+  ) throws -> ReadAnswer {
+    guard let transaction else { return try state.answer(request) }
+    let recorded = try request.recorded()
+    let answer = try state.answer(recorded)
+    try transactions.note(transaction, recorded, answer, at: state.version.sequence)
+    return try request.answer(fromWhole: answer)
   }
 
   /// Calls `body` after the writes that callers do not await; in a transaction that holds the lock,
@@ -94,36 +122,38 @@ package final class RemoteBackend: Sendable {
     if isExclusive { body() } else { writer.whenUnawaitedAreDone(body) }
   }
 
-  /// Same as `answer`, for a request that reads one thing after another in one state.
-  private func answerStepwise<Answer>(
-    _ context: RequestContext, _ done: @escaping Completion<Answer>,
-    _ work: @escaping @Sendable (_ fetch: (ResultRequest) throws -> FetchedResult) throws -> Answer
+  /// Answers from a state that is read in one step after another.
+  private func fetchStepwise(
+    _ query: JoinedQuery, _ context: RequestContext, _ done: @escaping Completion<VersionedAnswer>
   ) {
     afterWrites(context, done) { [self] in
       BlockingThreads.shared.run { [self] in
         done(
           Result { () throws(Status) in
-            let sequence: UInt64 =
-              if let time = context.readTime {
-                try self.sequence(at: time)
-              } else {
-                try store.readBlocking(RemoteRead()).record.sequence
-              }
+            let version = try version(at: context.readTime)
             do {
-              return try work { request in
+              let joined = try query.read { request in
                 try source.state(
-                  {
-                    var needs = RemoteNeeds(); needs.add(request, $0); return needs
-                  }, asOf: sequence
-                )
-                .result(of: request)
+                  { catalogue in
+                    var needs = RemoteNeeds()
+                    needs.add(request, catalogue)
+                    return needs
+                  }, asOf: version.sequence
+                ).answer(request)
               }
+              return VersionedAnswer(.joined(joined), version)
             } catch {
               throw Status(readingFailed: error)
             }
           })
       }
     }
+  }
+
+  /// The state at a time, or the newest. Blocks for a round trip.
+  private func version(at time: Timestamp?) throws(Status) -> StateVersion {
+    guard let time else { return StateVersion(try store.readBlocking(RemoteRead()).record) }
+    return StateVersion(sequence: try sequence(at: time), time: Timestamp(Instant(time)))
   }
 
   /// The sequence of the last change at or before a time.
@@ -150,7 +180,7 @@ package final class RemoteBackend: Sendable {
   }
 }
 
-extension RemoteBackend: ListeningBackend {
+extension RemoteBackend: ListeningBackend, IndexedBackend {
 
   package func checkUsable() throws(Status) {
     // A forked child would share the connections, and has none of the threads.
@@ -162,175 +192,81 @@ extension RemoteBackend: ListeningBackend {
     return try body()
   }
 
-  package func documents(
-    at paths: [ResourcePath], _ context: RequestContext,
-    _ done: @escaping Completion<[StoredDocument?]>
+  package func read(
+    _ request: ReadRequest, _ context: RequestContext, _ done: @escaping Completion<VersionedAnswer>
   ) {
-    let read = { @Sendable [self] in
-      answer(context, done, { _ in RemoteNeeds(paths: paths) }) { [self] state in
-        let found = state.documents(at: paths)
-        if let id = context.transaction { try transactions.note(id, zip(paths, found)) }
-        return found
+    let request = request.resolved(at: now())
+    if context.transaction != nil {
+      do throws(Status) { _ = try request.recorded() } catch { return done(.failure(error)) }
+    }
+    switch request {
+    case .documents(let paths):
+      // A transaction that has read something does not wait: others may wait for it.
+      guard paths.count == 1, let id = context.transaction,
+        let (turn, isExclusive, hasRead) = try? transactions.waiting(of: id), !isExclusive, !hasRead
+      else { return fetch(request, context, done) }
+      transactions.queues.whenNext(at: paths[0], turn) { [self] in fetch(request, context, done) }
+    case .joined(let query): fetchStepwise(query, context, done)
+    case .collections(let path) where context.readTime == nil,
+      .documentPaths(in: let path) where context.readTime == nil:
+      var read = RemoteRead()
+      read.names = .subtree(below: path.remoteIDs)
+      versioned(context, read, done) { answer throws(Status) in
+        var paths: [ResourcePath] = []
+        for name in answer.names { paths.append(try ResourcePath(remote: name)) }
+        return .paths(ResourcePath.prefixes(of: paths, below: path))
       }
-    }
-    // A transaction that has read something does not wait: others may wait for it.
-    guard paths.count == 1, let id = context.transaction,
-      let (turn, isExclusive, hasRead) = try? transactions.waiting(of: id), !isExclusive, !hasRead
-    else { return read() }
-    transactions.queues.whenNext(at: paths[0], turn, read)
-  }
-
-  package func documents(
-    matching query: StructuredQuery, _ context: RequestContext,
-    _ done: @escaping Completion<[StoredDocument]>
-  ) {
-    let query = EffectiveQuery(query).resolved(at: now(), inSemiJoins: true)
-    let isNow = context.readTime == nil
-    let needs: @Sendable (RemoteCatalogue) -> RemoteNeeds = { catalogue in
-      var needs = RemoteNeeds()
-      needs.add(query, catalogue, isNow: isNow)
-      return needs
-    }
-    answer(context, done, needs) { [self] state in
-      guard let id = context.transaction else {
-        return try RemoteResults(query).documents(state.documents)
+    case .page(let position, let limits): page(after: position, limits, context, done)
+    case .documentCount:
+      var read = RemoteRead()
+      read.withCount = true
+      versioned(context, read, done) { .count(Int(clamping: $0.count ?? 0)) }
+    case .nothing:
+      guard let time = context.readTime else {
+        return versioned(context, RemoteRead(), done) { _ in .nothing }
       }
-      try query.refuseSearch()
-      var whole = query
-      whole.projection = []
-      let found = try RemoteResults(whole).documents(state.documents)
-      try transactions.note(
-        id, found.lazy.map { ($0.path, $0) },
-        resultOf: ObservedQuery(whole, found, at: state.sequence))
-      return try RemoteResults(query).documents(state.documents)
-    }
-  }
-
-  package func aggregate(
-    _ aggregations: [Aggregation], over query: StructuredQuery, _ context: RequestContext,
-    _ done: @escaping Completion<[Value]>
-  ) {
-    let query = EffectiveQuery(query, aggregating: aggregations)
-      .resolved(at: now(), inSemiJoins: true)
-    let needs: @Sendable (RemoteCatalogue) -> RemoteNeeds = { catalogue in
-      var needs = RemoteNeeds()
-      needs.add(query, catalogue)
-      return needs
-    }
-    answer(context, done, needs) { state in
-      try RemoteResults(query).aggregate(aggregations, state.documents)
-    }
-  }
-
-  package func groups(
-    _ query: GroupedQuery, _ context: RequestContext, _ done: @escaping Completion<[QueryGroup]>
-  ) {
-    let time = now()
-    let needs: @Sendable (RemoteCatalogue) -> RemoteNeeds = { catalogue in
-      var needs = RemoteNeeds()
-      needs.add(query, at: time, catalogue)
-      return needs
-    }
-    answer(context, done, needs) { try $0.groups(query, at: time) }
-  }
-
-  package func joined(
-    _ query: JoinedQuery, _ context: RequestContext, _ done: @escaping Completion<JoinedResult>
-  ) {
-    let query = query.resolved(at: now())
-    answerStepwise(context, done) { try query.read($0) }
-  }
-
-  package func explain(
-    _ request: ExplainRequest, _ context: RequestContext,
-    _ done: @escaping Completion<QueryExplanation>
-  ) {
-    let time = now()
-    let query = request.query.resolved(at: time, inSemiJoins: true)
-    let isWhole = request.aggregations != nil
-    let needs: @Sendable (RemoteCatalogue) -> RemoteNeeds = { catalogue in
-      var needs = RemoteNeeds()
-      if let groups = request.groups {
-        needs.add(groups, at: time, catalogue)
-      } else {
-        needs.add(query, catalogue, isNow: !isWhole)
-      }
-      return needs
-    }
-    let clock = ContinuousClock()
-    let start = clock.now
-    answer(context, done, needs) { [catalogues] state in
-      var entries = false
-      let catalogue = catalogues.newest
-      for case .entries in needs(catalogue).scopes { entries = true }
-      var explanation = QueryExplanation(
-        plan: entries
-          ? "The server reads the documents in ranges of an index, in one statement."
-          : "The server reads the documents of the scope, in one statement.",
-        indexes: [], isServed: entries,
-        missingIndexes: try catalogue.missing(for: query, request.aggregations).map(\.json))
-      guard request.analyzes else { return explanation }
-      let documents = state.documents
-      let count =
-        if let aggregations = request.aggregations {
-          try RemoteResults(query).aggregate(aggregations, documents).count
-        } else if let groups = request.groups {
-          try state.groups(groups, at: time).count
-        } else {
-          try RemoteResults(query).documents(documents).count
+      afterWrites(context, done) { [self] in
+        BlockingThreads.shared.run { [self] in
+          done(
+            Result { () throws(Status) in VersionedAnswer(.nothing, try version(at: time)) })
         }
-      explanation.execution = QueryExplanation.Execution(
-        resultsReturned: count, indexEntriesRead: entries ? documents.count : 0,
-        documentsRead: documents.count, keysRead: documents.count,
-        duration: max(clock.now - start, .microseconds(1)))
-      return explanation
-    }
-  }
-
-  package func collections(
-    below path: ResourcePath, _ context: RequestContext,
-    _ done: @escaping Completion<[ResourcePath]>
-  ) {
-    prefixes(below: path, context, done)
-  }
-
-  package func documentPaths(
-    in collection: ResourcePath, _ context: RequestContext,
-    _ done: @escaping Completion<[ResourcePath]>
-  ) {
-    prefixes(below: collection, context, done)
-  }
-
-  /// The distinct paths with one more segment, of all documents below a path.
-  private func prefixes(
-    below path: ResourcePath, _ context: RequestContext,
-    _ done: @escaping Completion<[ResourcePath]>
-  ) {
-    let count = path.segments.count + 1
-    @Sendable func prefixes(of paths: [ResourcePath]) -> [ResourcePath] {
-      Set(
-        paths.filter { $0.segments.count >= count && $0.hasPrefix(path) }
-          .map { ResourcePath(Array($0.segments.prefix(count))) }
-      ).sorted { ResourcePath.compare($0, $1) < 0 }
-    }
-    guard context.readTime == nil else {
-      let needs: @Sendable (RemoteCatalogue) -> RemoteNeeds = { _ in
-        RemoteNeeds(whole: .subtree(below: path.remoteIDs))
       }
-      return answer(context, done, needs) { prefixes(of: $0.documents.map(\.path)) }
-    }
-    var request = RemoteRead()
-    request.names = .subtree(below: path.remoteIDs)
-    record(context, request, done) { answer throws(Status) in
-      var paths: [ResourcePath] = []
-      for name in answer.names { paths.append(try ResourcePath(remote: name)) }
-      return prefixes(of: paths)
+    default: fetch(request, context, done)
     }
   }
 
-  package func page(
+  private func explain(
+    _ request: ExplainRequest, _ needs: RemoteNeeds, _ state: RemoteState,
+    since start: ContinuousClock.Instant
+  ) throws -> QueryExplanation {
+    var entries = false
+    for case .entries in needs.scopes { entries = true }
+    var explanation = QueryExplanation(
+      plan: entries
+        ? "The server reads the documents in ranges of an index, in one statement."
+        : "The server reads the documents of the scope, in one statement.",
+      indexes: [], isServed: entries,
+      missingIndexes: try catalogues.newest.missing(for: request.query, request.aggregations)
+        .map(\.json))
+    guard request.analyzes else { return explanation }
+    let count =
+      if let aggregations = request.aggregations {
+        try state.answer(.values(aggregations, over: request.query)).values.count
+      } else if let groups = request.groups {
+        try state.answer(.groups(groups)).groups.count
+      } else {
+        try state.answer(.results(request.query, requiring: [])).results.count
+      }
+    explanation.execution = QueryExplanation.Execution(
+      resultsReturned: count, indexEntriesRead: entries ? state.documents.count : 0,
+      documentsRead: state.documents.count, keysRead: state.documents.count,
+      duration: max(ContinuousClock.now - start, .microseconds(1)))
+    return explanation
+  }
+
+  private func page(
     after position: [UInt8]?, _ limits: DocumentPage.Limits, _ context: RequestContext,
-    _ done: @escaping Completion<DocumentPage>
+    _ done: @escaping Completion<VersionedAnswer>
   ) {
     do throws(Status) {
       let last: RemoteKey? =
@@ -338,40 +274,31 @@ extension RemoteBackend: ListeningBackend {
       var request = RemoteRead()
       let limits = RemoteLimits(count: limits.count, byteCount: limits.byteCount)
       request.scopes = [.following(nil, after: last, limits)]
-      record(context, request, done) { answer throws(Status) in
+      versioned(context, request, done) { answer throws(Status) in
         var page = DocumentPage()
         for document in answer.documents { page.documents.append(try StoredDocument(document)) }
         if answer.reaches(limits) { page.next = answer.documents.last?.name }
-        return page
+        return .page(page)
       }
     } catch {
       done(.failure(error))
     }
   }
 
-  package func documentCount(_ context: RequestContext, _ done: @escaping Completion<Int>) {
-    var request = RemoteRead()
-    request.withCount = true
-    record(context, request, done) { Int(clamping: $0.count ?? 0) }
+  /// Same as `record`, with the state that answered.
+  private func versioned(
+    _ context: RequestContext, _ request: RemoteRead, _ done: @escaping Completion<VersionedAnswer>,
+    _ work: @escaping @Sendable (RemoteAnswer) throws(Status) -> ReadAnswer
+  ) {
+    record(context, request, done) { answer throws(Status) in
+      VersionedAnswer(try work(answer), StateVersion(answer.record))
+    }
   }
 
   // MARK: Writing
 
   package func commit(
     _ request: CommitRequest, _ context: RequestContext, _ done: @escaping Completion<CommitResult>
-  ) {
-    write(request, context, isAwaited: true, done)
-  }
-
-  package func submit(
-    _ request: CommitRequest, _ context: RequestContext, _ done: @escaping Completion<CommitResult>
-  ) {
-    write(request, context, isAwaited: false, done)
-  }
-
-  private func write(
-    _ request: CommitRequest, _ context: RequestContext, isAwaited: Bool,
-    _ done: @escaping Completion<CommitResult>
   ) {
     do throws(Status) {
       if !request.areChecked { for mutation in request.mutations { try mutation.check() } }
@@ -380,7 +307,7 @@ extension RemoteBackend: ListeningBackend {
         mutations: request.mutations,
         origin: request.completesAfterListeners ? acknowledgements.origin(context) : nil, done: done
       )
-      if !isAwaited {
+      if !request.isAwaited {
         job.waitingBytes = request.isCounted ? request.mutations.reduce(0) { $0 + $1.byteCount } : 0
       }
       guard let id = request.transaction else { return try writer.add(job) }
@@ -411,8 +338,9 @@ extension RemoteBackend: ListeningBackend {
     }
   }
 
-  package func release(_ transaction: TransactionID) { transactions.release(transaction) }
-  package func rollback(_ transaction: TransactionID) { transactions.rollback(transaction) }
+  package func end(_ transaction: TransactionID, isRetried: Bool) {
+    transactions.end(transaction, isRetried: isRetried)
+  }
 
   // MARK: Changes
 
@@ -429,23 +357,6 @@ extension RemoteBackend: ListeningBackend {
         }
       }
     }
-  }
-
-  package func newestTime(_ context: RequestContext, _ done: @escaping Completion<Timestamp>) {
-    record(context, RemoteRead(), done) { Timestamp(Instant(microseconds: $0.record.time)) }
-  }
-
-  package func oldestReadableTime(
-    _ context: RequestContext, _ done: @escaping Completion<Timestamp?>
-  ) {
-    record(context, RemoteRead(), done) { answer in
-      answer.record.trimmedTime == 0
-        ? nil : Timestamp(Instant(microseconds: answer.record.trimmedTime))
-    }
-  }
-
-  package func newestToken(_ context: RequestContext, _ done: @escaping Completion<ChangeToken>) {
-    record(context, RemoteRead(), done) { [self] in token(after: $0.record.sequence) }
   }
 
   package func committedToken() throws -> ChangeToken {
@@ -468,16 +379,6 @@ extension RemoteBackend: ListeningBackend {
       }
     } catch {
       done(.failure(error))
-    }
-  }
-
-  package func token(
-    at time: Timestamp, _ context: RequestContext, _ done: @escaping Completion<ChangeToken>
-  ) {
-    afterWrites(context, done) { [self] in
-      BlockingThreads.shared.run { [self] in
-        done(Result { () throws(Status) in token(after: try sequence(at: time)) })
-      }
     }
   }
 
@@ -553,13 +454,13 @@ extension RemoteBackend: ListeningBackend {
 
 extension RemoteBackend: LocalBackend {
   package func read<Answer>(
-    at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
+    at time: Timestamp?, _ body: (any DocumentState) throws -> Answer
   ) async throws -> Answer {
     try reading(try await awaiting { position(.lent, at: time, $0) }, body)
   }
 
   package func readBlocking<Answer>(
-    at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
+    at time: Timestamp?, _ body: (any DocumentState) throws -> Answer
   ) throws -> Answer {
     try reading(try waiting { position(.blocked, at: time, $0) }, body)
   }
@@ -571,17 +472,14 @@ extension RemoteBackend: LocalBackend {
     afterWrites(context, done) { [self] in
       BlockingThreads.shared.run { [self] in
         done(
-          Result { () throws(Status) in
-            if let time { return try sequence(at: time) }
-            return try store.readBlocking(RemoteRead()).record.sequence
-          })
+          Result { () throws(Status) in try version(at: time).sequence })
       }
     }
   }
 
   /// Each read of the closure blocks for a round trip.
   private func reading<Answer>(
-    _ sequence: UInt64, _ body: (any LocalReader) throws -> Answer
+    _ sequence: UInt64, _ body: (any DocumentState) throws -> Answer
   ) throws -> Answer {
     let state = RemotePlanState(catalogues.newest) { [source] needs throws(Status) in
       try source.state(needs, asOf: sequence).documents
@@ -589,7 +487,7 @@ extension RemoteBackend: LocalBackend {
     var plan = CommitPlan(
       state, StoreState(lastSequence: sequence), now: now(), notAfter: .latest, documentCount: 0)
     return try withUnsafeMutablePointer(to: &plan) { plan in
-      try body(RequestWriter(request: WriteContext(in: plan), backend: nil))
+      try body(RequestWriter(request: WriteContext(in: plan), tracing: .none))
     }
   }
 

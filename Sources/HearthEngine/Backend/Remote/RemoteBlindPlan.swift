@@ -64,9 +64,9 @@ struct RemoteBlindPlan {
           condition: .updated(seen?.microseconds)))
     }
     for seen in job.reads.results {
+      guard let query = seen.query, let sequence = seen.sequence else { continue }
       batch.waves[last].unchanged.append(
-        RemoteBlindBatch.Unchanged(
-          scope: RemoteScope(seen.query.scope), since: seen.sequence ?? 0))
+        RemoteBlindBatch.Unchanged(scope: RemoteScope(query.scope), since: sequence))
     }
     for mutation in job.mutations {
       try add(mutation, of: number, to: last)
@@ -169,7 +169,7 @@ extension RemoteWriter.Job {
   /// Nothing of it depends on fields that are stored.
   fileprivate var isBlind: Bool {
     guard closure == nil, reads.results.count <= RemoteBlindPlan.queryLimit,
-      reads.results.allSatisfy({ $0.sequence != nil && !$0.query.filters.hasSemiJoins })
+      reads.results.allSatisfy({ $0.sequence != nil && $0.query?.filters.hasSemiJoins == false })
     else { return false }
     // Once each.
     var paths: Set<ResourcePath> = []

@@ -194,8 +194,8 @@ private struct RemoteSourceState: SourceState {
   }
 
   func fetch(
-    _ request: ResultRequest, asOf sequence: UInt64?, isFirst: Bool,
-    _ done: @escaping Completion<FetchedResult>
+    _ request: ReadRequest, asOf sequence: UInt64?, isFirst: Bool,
+    _ done: @escaping Completion<ReadAnswer>
   ) {
     BlockingThreads.shared.run {
       done(
@@ -206,7 +206,7 @@ private struct RemoteSourceState: SourceState {
               needs.add(request, catalogue)
               return needs
             }, asOf: sequence ?? self.sequence)
-          do { return try state.result(of: request) } catch {
+          do { return try state.answer(request) } catch {
             throw Status(readingFailed: error)
           }
         })

@@ -5,12 +5,6 @@ struct RemoteNeeds: Sendable {
   /// The same or more, for the changes: an index has no entries of earlier versions.
   var changedScopes: [RemoteScope] = []
 
-  init() {}
-
-  init(paths: [ResourcePath]) { add(paths) }
-
-  init(whole scope: RemoteScope) { add(whole: scope) }
-
   mutating func add(_ paths: [ResourcePath]) {
     guard !paths.isEmpty else { return }
     let scope = RemoteScope.documents(paths.map { RemoteKey($0) })
@@ -58,26 +52,31 @@ struct RemoteNeeds: Sendable {
     return needs
   }
 
-  mutating func add(_ query: GroupedQuery, at now: Instant, _ catalogue: RemoteCatalogue) {
-    var whole = EffectiveQuery(query.query).resolved(at: now, inSemiJoins: true)
-    if whole.search != nil { whole.filters = [] }
-    add(whole, catalogue)
-  }
-
-  mutating func add(_ request: ResultRequest, _ catalogue: RemoteCatalogue) {
+  /// - Parameter isNow: See the form for a query.
+  mutating func add(_ request: ReadRequest, _ catalogue: RemoteCatalogue, isNow: Bool = false) {
     switch request {
-    case .document(let path): add([path])
-    case .documentsAt(let paths): add(paths)
-    case .documents(let query, let fields): add(query, requiring: fields, catalogue)
-    case .documentsReferring(let relation, let paths):
+    case .documents(let paths): add(paths)
+    case .results(let query, let fields):
+      add(query, requiring: fields, catalogue, isNow: isNow && fields.isEmpty)
+    case .values(_, over: let query), .matches(let query): add(query, catalogue)
+    case .totals(let query, let aggregations):
+      add(query, requiring: AggregationTotals(aggregations, isLive: true).fields, catalogue)
+    case .groups(let grouped), .groupTotals(let grouped):
+      add(EffectiveQuery(grouped.query), catalogue)
+    case .referring(let relation, let paths):
       for path in paths {
         if let query = relation.query(referringTo: path) { add(EffectiveQuery(query), catalogue) }
       }
-    case .totals(let query, let aggregations):
-      add(query, requiring: AggregationTotals(aggregations, isLive: true).fields, catalogue)
-    case .groups(let query): add(EffectiveQuery(query.query), catalogue)
-    case .search(let query): add(query, catalogue)
     case .several(let requests): for request in requests { add(request, catalogue) }
+    case .explanation(let request):
+      if let groups = request.groups {
+        add(.groups(groups), catalogue)
+      } else {
+        add(request.query, catalogue, isNow: isNow && request.aggregations == nil)
+      }
+    case .collections(let path), .documentPaths(in: let path):
+      add(whole: .subtree(below: path.remoteIDs))
+    case .joined, .page, .documentCount, .nothing: break
     }
   }
 }

@@ -2,7 +2,7 @@
 /// lock, and by users' closures that only read.
 ///
 /// A document is read once. Each read that this needs blocks for a round trip.
-final class RemotePlanState: DocumentState {
+final class RemotePlanState: PlanState {
   /// Reads the documents that a request needs, and possibly more. Always of the same state.
   typealias Read = (_ needs: (RemoteCatalogue) -> RemoteNeeds) throws(Status) -> [StoredDocument]
 
@@ -67,18 +67,20 @@ final class RemotePlanState: DocumentState {
 
   // MARK: Queries
 
-  func documents(
-    matching query: EffectiveQuery, replacing versions: [PlannedVersion], _ trace: QueryTrace
-  ) throws -> [StoredDocument] {
-    try RemoteResults(query).documents(candidates(for: query, replacing: versions))
-  }
-
-  func aggregate(
-    _ aggregations: [Aggregation], over query: EffectiveQuery,
-    replacing versions: [PlannedVersion], _ trace: QueryTrace
-  ) throws -> [Value] {
-    try RemoteResults(query).aggregate(
-      aggregations, candidates(for: query, replacing: versions))
+  func answer(
+    _ request: ReadRequest, replacing versions: [PlannedVersion], _ tracing: QueryTracing
+  ) throws -> ReadAnswer {
+    switch request {
+    case .results(let query, let fields):
+      return .results(
+        try RemoteResults(query).documents(
+          candidates(for: query, replacing: versions), requiring: fields))
+    case .values(let aggregations, let query):
+      return .values(
+        try RemoteResults(query).aggregate(
+          aggregations, candidates(for: query, replacing: versions)))
+    default: throw Status.otherAnswer
+    }
   }
 
   /// Documents that have all results.

@@ -45,7 +45,7 @@ struct RemoteResults {
       if let end, end.isBefore(key) { continue }
       found.append((key, document))
     }
-    found.sort { SortKeyEncoder.compare($0.key, $1.key) < 0 }
+    found.sort { UTF8Order.compare($0.key, $1.key) < 0 }
     let results = found.dropFirst(query.offset).prefix(query.limit ?? .max).map(\.document)
     return query.isReversed ? results.reversed() : results
   }
@@ -80,8 +80,10 @@ struct RemoteResults {
   }
 
   /// The results, with the fields that the query asks for.
-  func documents(_ documents: [StoredDocument]) throws -> [StoredDocument] {
-    let found = try whole(documents)
+  func documents(
+    _ documents: [StoredDocument], requiring fields: [FieldSegments] = []
+  ) throws -> [StoredDocument] {
+    let found = try whole(documents, requiring: fields)
     guard let projection = Projection(query.projection) else { return found }
     return try found.map { try projection.applied(to: $0) }
   }

@@ -2,11 +2,11 @@
 struct RemoteState: Sendable {
   /// Each once. One scope has each once, and several may share some.
   private(set) var documents: [StoredDocument] = []
-  let sequence: UInt64
+  let version: StateVersion
 
   /// - Parameter scopes: Those that the answer is to.
   init(_ answer: RemoteAnswer, of scopes: [RemoteScope]) throws(Status) {
-    sequence = answer.record.sequence
+    version = StateVersion(answer.record)
     documents.reserveCapacity(answer.documents.count)
     for document in answer.documents { documents.append(try StoredDocument(document)) }
     if scopes.count > 1 {
@@ -30,49 +30,50 @@ struct RemoteState: Sendable {
     documents += versions.values.compactMap(\.self)
   }
 
+  /// - Parameter request: One whose needs are in this state, without relative times.
+  func answer(_ request: ReadRequest) throws -> ReadAnswer {
+    switch request {
+    case .documents(let paths): return .documents(documents(at: paths))
+    case .results(let query, let fields):
+      return .results(try RemoteResults(query).documents(documents, requiring: fields))
+    case .values(let aggregations, let query):
+      return .values(try RemoteResults(query).aggregate(aggregations, documents))
+    case .totals(let query, let aggregations):
+      return .totals(try RemoteResults(query).totals(aggregations, documents, isLive: true))
+    case .matches(let query):
+      let (found, statistics) = try RemoteResults(query).matches(documents)
+      return .matches(found, statistics)
+    case .collections(let path), .documentPaths(in: let path):
+      return .paths(ResourcePath.prefixes(of: documents.map(\.path), below: path))
+    default:
+      guard let answer = try request.composed(answer) else { throw Status.otherAnswer }
+      return answer
+    }
+  }
+
   /// The documents at these paths; nil for one that does not exist.
-  func documents(at paths: [ResourcePath]) -> [StoredDocument?] {
+  private func documents(at paths: [ResourcePath]) -> [StoredDocument?] {
     if paths.count == 1 { return [documents.first { $0.path == paths[0] }] }
     let byPath = Dictionary(
       documents.lazy.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
     return paths.map { byPath[$0] }
   }
+}
 
-  func result(of request: ResultRequest) throws -> FetchedResult {
-    switch request {
-    case .document(let path): return .document(documents(at: [path])[0])
-    case .documentsAt(let paths): return .documentsAt(documents(at: paths))
-    case .documents(let query, let fields):
-      return .documents(try RemoteResults(query).whole(documents, requiring: fields))
-    case .documentsReferring(let relation, let paths):
-      return .several(
-        try paths.compactMap(relation.query).map { query in
-          .documents(try RemoteResults(EffectiveQuery(query)).whole(documents))
-        })
-    case .totals(let query, let aggregations):
-      return .totals(try RemoteResults(query).totals(aggregations, documents, isLive: true))
-    case .groups(let grouped):
-      var query = EffectiveQuery(grouped.query)
-      query.projection = []
-      var totals = GroupTotals(grouped, isLive: true)
-      for document in try RemoteResults(query).whole(documents) {
-        try document.body.withBytes { try totals.add(MapView(body: $0)) }
-      }
-      return .groups(totals)
-    case .several(let requests): return .several(try requests.map(result))
-    case .search(let query):
-      let (found, statistics) = try RemoteResults(query).matches(documents)
-      return .search(found, statistics)
-    }
+extension StateVersion {
+  init(_ record: RemoteRecord) {
+    self.init(
+      sequence: record.sequence, time: Timestamp(Instant(microseconds: record.time)))
   }
+}
 
-  func groups(_ query: GroupedQuery, at time: Instant) throws -> [QueryGroup] {
-    var whole = EffectiveQuery(query.query).resolved(at: time, inSemiJoins: true)
-    whole.projection = []
-    var totals = GroupTotals(query)
-    for document in try RemoteResults(whole).whole(documents) {
-      try document.body.withBytes { try totals.add(MapView(body: $0)) }
-    }
-    return try totals.results()
+extension ResourcePath {
+  /// The distinct paths with one more segment than `path`, of documents below it.
+  static func prefixes(of documents: [ResourcePath], below path: ResourcePath) -> [ResourcePath] {
+    let count = path.segments.count + 1
+    return Set(
+      documents.filter { $0.segments.count >= count && $0.hasPrefix(path) }
+        .map { ResourcePath(Array($0.segments.prefix(count))) }
+    ).sorted { compare($0, $1) < 0 }
   }
 }

@@ -67,7 +67,7 @@ final class RemoteSweeper: @unchecked Sendable {
       guard let field = rule.field else { continue }
       var query = Self.query(rule.collectionID, field, expiredAt: now)
       while !isClosed {
-        let found = try backend.waiting { backend.documents(matching: query, .blocked, $0) }
+        let found = try backend.readBlocking(.results(of: query)).results
         let batch = delete(found, backend)
         deleted += batch.deleted
         failure = failure ?? batch.failure

@@ -723,7 +723,7 @@ final class RemoteClosure: @unchecked Sendable {
     defer { body = nil }
     return WriteContext.run(in: &plan) { request in
       guard let body else { throw Status.terminated }
-      try body(RequestWriter(request: request, backend: nil))
+      try body(RequestWriter(request: request, tracing: .none))
     } whenDone: { _, outcome in
       outcome
     }

@@ -124,11 +124,12 @@ import Testing
     try plan.add(
       Mutation(path: ResourcePath(relative: "books/1"), operation: .delete), to: &request)
     let books = EffectiveQuery(StructuredQuery(.collection(ResourcePath(["books"]))))
-    let found = try plan.documents(matching: books, in: &request)
+    let found = try plan.answer(.results(books, requiring: []), in: &request).results
     #expect(found.map(\.path.text) == ["books/0", "books/2"])
     #expect(try found.first?.body == DocumentBody(encoding: Self.book(10)))
-    let count = try plan.aggregate(
-      [Aggregation(.count(upTo: nil))], over: books, in: &request, trace: QueryTrace())
+    let count = try plan.answer(
+      .values([Aggregation(.count(upTo: nil))], over: books), in: &request
+    ).values
     #expect(count == [.integer(2)])
     plan.drop(request)
     #expect(plan.isEmpty)

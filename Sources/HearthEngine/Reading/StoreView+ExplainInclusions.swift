@@ -1,22 +1,24 @@
-extension StoreSnapshot {
+extension StoreView {
   /// Explains the inclusions of a query, level by level.
   func explainInclusions(
-    of query: JoinedQuery, analyzes: Bool, _ isStrict: Bool
+    of query: JoinedQuery, analyzes: Bool
   ) throws -> [QueryExplanation] {
     let levels = JoinLevels(query.inclusions).levels
     var parts: [QueryExplanation] = []
     for case .some(let relation) in levels.map(\.relation) { parts.append(try plan(of: relation)) }
     guard analyzes else { return parts }
     var level = 0
-    var traces = levels.map { _ in QueryTrace(isStrict: isStrict) }
+    var traces = levels.map { _ in QueryTrace(isStrict: tracing.isStrict) }
     var durations = levels.map { _ in Duration.zero }
     _ = try query.read(
-      results: { try documents(matching: EffectiveQuery($0)) }, before: { level = $0 }
+      results: { try snapshot.documents(matching: EffectiveQuery($0)) }, before: { level = $0 }
     ) { request in
       let start = ContinuousClock.now
-      let result = try result(of: request, isStrict: isStrict) { traces[level] = $0 }
+      var view = self
+      view.tracing.note = { traces[level] = $0 }
+      let result = try view.answer(request)
       traces[level].found = result.documentCount
-      if case .documentsAt(let paths) = request { traces[level].touched.documents = paths.count }
+      if case .documents(let paths) = request { traces[level].touched.documents = paths.count }
       durations[level] = ContinuousClock.now - start
       return result
     }
@@ -35,7 +37,8 @@ extension StoreSnapshot {
     case .referring(let query, let field, _):
       // Of any document: all have the same plan.
       let one = relation.query(referringTo: ResourcePath(["a", "a"])) ?? query
-      var explanation = try explain(ExplainRequest(query: EffectiveQuery(one)), isStrict: false)
+      var explanation = try snapshot.explain(
+        ExplainRequest(query: EffectiveQuery(one)), isStrict: false)
       explanation.plan =
         "included from \(query.scope.shown) by \(field.canonicalText): \(explanation.plan)"
       return explanation
@@ -43,13 +46,13 @@ extension StoreSnapshot {
   }
 }
 
-extension FetchedResult {
+extension ReadAnswer {
   fileprivate var documentCount: Int {
     switch self {
-    case .documentsAt(let documents): documents.count { $0 != nil }
-    case .documents(let documents): documents.count
+    case .documents(let documents): documents.count { $0 != nil }
+    case .results(let documents): documents.count
     case .several(let results): results.reduce(0) { $0 + $1.documentCount }
-    case .document, .totals, .groups, .search: 0
+    default: 0
     }
   }
 }

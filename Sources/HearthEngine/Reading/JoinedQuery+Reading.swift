@@ -3,12 +3,10 @@
 ///     results ─▶ one request for each inclusion ─▶ one for each inclusion inside of it ─▶ …
 extension JoinedQuery {
   /// The result in the state that `fetch` reads.
-  func read(_ fetch: (ResultRequest) throws -> FetchedResult) throws -> JoinedResult {
+  func read(_ fetch: (ReadRequest) throws -> ReadAnswer) throws -> JoinedResult {
     try read(
       results: { query in
-        let request = ResultRequest.documents(EffectiveQuery(query), requiring: [])
-        guard case .documents(let results) = try fetch(request) else { throw Status.otherResult }
-        return results
+        try fetch(.results(of: query)).results
       }, fetch)
   }
 
@@ -19,7 +17,7 @@ extension JoinedQuery {
   ///   - before: Called with each level of `JoinLevels` before it is read.
   func read(
     results: (StructuredQuery) throws -> [StoredDocument], before: (Int) -> Void = { _ in },
-    _ fetch: (ResultRequest) throws -> FetchedResult
+    _ fetch: (ReadRequest) throws -> ReadAnswer
   ) throws -> JoinedResult {
     var whole = query
     whole.projection = []
@@ -50,7 +48,7 @@ extension JoinedQuery {
   /// The documents that a field of each document refers to. Each of them is read once.
   private func read(
     _ field: FieldSegments, of documents: [StoredDocument],
-    _ fetch: (ResultRequest) throws -> FetchedResult
+    _ fetch: (ReadRequest) throws -> ReadAnswer
   ) throws -> [[StoredDocument]] {
     var positions: [ResourcePath: Int] = [:]
     var paths: [ResourcePath] = []
@@ -65,25 +63,23 @@ extension JoinedQuery {
       }
     }
     if paths.isEmpty { return documents.map { _ in [] } }
-    guard case .documentsAt(let found) = try fetch(.documentsAt(paths)), found.count == paths.count
-    else { throw Status.otherResult }
+    let found = try fetch(.documents(at: paths)).documents
+    guard found.count == paths.count else { throw Status.otherAnswer }
     return references.map { $0.compactMap { found[$0] } }
   }
 
   /// The documents that refer to each document.
   private func read(
     _ relation: Inclusion.Relation, to documents: [StoredDocument],
-    _ fetch: (ResultRequest) throws -> FetchedResult
+    _ fetch: (ReadRequest) throws -> ReadAnswer
   ) throws -> [[StoredDocument]] {
     if documents.isEmpty { return [] }
-    let request = ResultRequest.documentsReferring(relation, to: documents.map(\.path))
-    guard case .several(let results) = try fetch(request), results.count == documents.count else {
-      throw Status.otherResult
-    }
+    let results = try fetch(.referring(relation, to: documents.map(\.path))).several
+    guard results.count == documents.count else { throw Status.otherAnswer }
     // An array may refer to several documents: each of its versions is one object.
     var known: [ResourcePath: StoredDocument] = [:]
     return try results.map { result in
-      guard case .documents(let found) = result else { throw Status.otherResult }
+      let found = try result.results
       guard case .referring(_, _, isArray: true) = relation else { return found }
       return found.map { document in
         let first = known[document.path] ?? document

@@ -125,7 +125,7 @@ struct ResultTree: Sendable {
   }
 
   private static func isThere(_ key: [UInt8], _ rows: [ResultRow], _ offset: Int) -> Bool {
-    offset < rows.count && SortKeyEncoder.compare(rows[offset].key, key) == 0
+    offset < rows.count && UTF8Order.compare(rows[offset].key, key) == 0
   }
 
   subscript(index: Int) -> ResultRow {
@@ -153,7 +153,7 @@ struct ResultTree: Sendable {
     var high = node.children.count
     while low < high {
       let middle = (low + high) / 2
-      if SortKeyEncoder.compare(node.children[middle].firstKey, key) > 0 {
+      if UTF8Order.compare(node.children[middle].firstKey, key) > 0 {
         high = middle
       } else {
         low = middle + 1
@@ -168,7 +168,7 @@ struct ResultTree: Sendable {
     var high = rows.count
     while low < high {
       let middle = (low + high) / 2
-      if SortKeyEncoder.compare(rows[middle].key, key) >= 0 {
+      if UTF8Order.compare(rows[middle].key, key) >= 0 {
         high = middle
       } else {
         low = middle + 1
@@ -384,7 +384,7 @@ struct ResultTree: Sendable {
       while index < old.count || other < new.count {
         let order =
           index == old.count
-          ? 1 : other == new.count ? -1 : SortKeyEncoder.compare(old[index].key, new[other].key)
+          ? 1 : other == new.count ? -1 : UTF8Order.compare(old[index].key, new[other].key)
         if order < 0 {
           gone.append(old[index])
           index += 1

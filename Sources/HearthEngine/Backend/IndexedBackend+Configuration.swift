@@ -1,5 +1,5 @@
-extension Backend {
-  /// Replaces the declared indexes by those of a `firestore.indexes.json`, on any backend.
+extension IndexedBackend {
+  /// Replaces the declared indexes by those of a `firestore.indexes.json`, with a file or without.
   package func declareOnly(thoseIn json: String) async throws {
     if let file = self as? any FileBackend { return try await file.declare(onlyThoseIn: json) }
     let wanted = try IndexConfiguration(json: json).definitions

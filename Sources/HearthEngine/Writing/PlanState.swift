@@ -5,7 +5,7 @@ internal import LMDB
 ///     CommitPlan ─▶ documents by path, results of queries, documents by what they have in a constraint's index
 ///                     ├─ FileState         a transaction of a file
 ///                     └─ RemotePlanState   what was read of a server, under its lock
-protocol DocumentState {
+protocol PlanState {
   /// Its indexes. Only those with constraints matter to a plan.
   var catalogue: IndexCatalogue { get }
 
@@ -21,16 +21,12 @@ protocol DocumentState {
   /// Nil if there is no such document.
   func updateTime(of name: DocumentName) throws -> Instant?
 
-  /// The results of a query without semi-joins and relative times.
+  /// The answer to a request of `results` or `values`, whose query has no semi-joins and relative times.
   ///
   /// - Parameter versions: Documents of the query's scope that are others than in this state.
-  func documents(
-    matching query: EffectiveQuery, replacing versions: [PlannedVersion], _ trace: QueryTrace
-  ) throws -> [StoredDocument]
-  func aggregate(
-    _ aggregations: [Aggregation], over query: EffectiveQuery,
-    replacing versions: [PlannedVersion], _ trace: QueryTrace
-  ) throws -> [Value]
+  func answer(
+    _ request: ReadRequest, replacing versions: [PlannedVersion], _ tracing: QueryTracing
+  ) throws -> ReadAnswer
 
   /// Calls `body` with every document that has a key in an index with a constraint, until it returns
   /// false; see `EntryExtractor.uniqueKeys`.
@@ -68,18 +64,15 @@ struct PlannedChange {
   let after: StoredDocument?
 }
 
-/// A document as a plan leaves it; nil if it does not exist then.
-typealias PlannedVersion = (path: ResourcePath, document: StoredDocument?)
-
 /// A question of a plan to its state.
 enum PlanQuestion {
   case document(DocumentName)
-  /// See `DocumentState.forEachPath`.
+  /// See `PlanState.forEachPath`.
   case paths(key: [UInt8], StoredIndex, of: ResourcePath?)
 }
 
 /// The state of a file, in a write transaction in which nothing is put while requests are planned.
-struct FileState: DocumentState {
+struct FileState: PlanState {
   let snapshot: StoreSnapshot
   let catalogue: IndexCatalogue
   private let hasTombstones: Bool
@@ -126,27 +119,11 @@ struct FileState: DocumentState {
 
   func updateTime(of name: DocumentName) throws -> Instant? { try snapshot.updateTime(of: name) }
 
-  func documents(
-    matching query: EffectiveQuery, replacing versions: [PlannedVersion], _ trace: QueryTrace
-  ) throws -> [StoredDocument] {
-    try snapshot.documents(matching: query, with: overlay(versions, for: query), trace: trace)
-  }
-
-  func aggregate(
-    _ aggregations: [Aggregation], over query: EffectiveQuery,
-    replacing versions: [PlannedVersion], _ trace: QueryTrace
-  ) throws -> [Value] {
-    let overlay = try overlay(
-      versions, for: query, requiring: aggregations.compactMap(\.field))
-    return try snapshot.aggregate(aggregations, over: query, with: overlay, trace: trace)
-  }
-
-  private func overlay(
-    _ versions: [PlannedVersion], for query: EffectiveQuery, requiring fields: [FieldSegments] = []
-  ) throws -> DocumentOverlay {
-    var overlay = DocumentOverlay(for: query, requiring: fields)
-    for (path, document) in versions { try overlay.add(path, document) }
-    return overlay
+  func answer(
+    _ request: ReadRequest, replacing versions: [PlannedVersion], _ tracing: QueryTracing
+  ) throws -> ReadAnswer {
+    try StoreView(snapshot, versions.isEmpty ? .stored : .planned(versions), tracing).answer(
+      request)
   }
 
   func forEachPath(

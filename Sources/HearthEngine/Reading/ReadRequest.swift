@@ -1,0 +1,220 @@
+/// A question that a state of a store answers. The answer is the ``ReadAnswer`` that its comment names.
+///
+///     let found = try await backend.read(.results(of: query)).results
+///     let (answer, version) = …    // the same, with the state that answered
+///
+/// Queries have been checked. All parts of a request are answered by one state.
+package enum ReadRequest: Sendable {
+  /// `documents`: those at the paths, in their order; nil for one that does not exist.
+  case documents(at: [ResourcePath])
+  /// `results`: in the query's order, with the fields that it asks for. Only documents that have all of the fields.
+  indirect case results(EffectiveQuery, requiring: [FieldSegments])
+  /// `values`: one for each aggregation over the results that have all aggregated fields.
+  indirect case values([Aggregation], over: EffectiveQuery)
+  /// `groups` of a query's results, in their order.
+  indirect case groups(GroupedQuery)
+  /// `joined`: the results, and the documents that they include.
+  indirect case joined(JoinedQuery)
+  /// `explanation` of the way a query is answered.
+  indirect case explanation(ExplainRequest)
+  /// `paths` of the collections directly below a document or the root, in the order of their ids.
+  case collections(below: ResourcePath)
+  /// `paths` of the documents of a collection in the order of their ids, with those that do not exist but have
+  /// documents below them.
+  case documentPaths(in: ResourcePath)
+  /// `page` of all documents: the first, or the one after a position that another page has returned. In an order
+  /// of the store's own, which does not change.
+  case page(after: [UInt8]?, DocumentPage.Limits)
+  /// `count` of all documents.
+  case documentCount
+  /// `nothing`: for the version alone.
+  case nothing
+
+  // MARK: Parts of live results
+
+  /// `several`, each with `results`: for each path those of `Relation.query(referringTo:)`. Only for a relation
+  /// with a query.
+  indirect case referring(Inclusion.Relation, to: [ResourcePath])
+  /// `totals` over all documents that have the aggregated fields. Without a limit or an offset.
+  indirect case totals(EffectiveQuery, [Aggregation])
+  /// `groupTotals`: all groups. Without a limit or an offset of documents.
+  indirect case groupTotals(GroupedQuery)
+  /// `matches`: all documents with the words of a search, whatever its limit is.
+  indirect case matches(EffectiveQuery)
+  /// `several`; no member is this case.
+  case several([ReadRequest])
+
+  package static func results(of query: StructuredQuery) -> ReadRequest {
+    .results(EffectiveQuery(query), requiring: [])
+  }
+
+  package static func values(
+    of aggregations: [Aggregation], over query: StructuredQuery
+  ) -> ReadRequest {
+    .values(aggregations, over: EffectiveQuery(query, aggregating: aggregations))
+  }
+}
+
+/// The answer to a ``ReadRequest``.
+package enum ReadAnswer: Sendable {
+  case documents([StoredDocument?])
+  case results([StoredDocument])
+  case values([Value])
+  case groups([QueryGroup])
+  indirect case joined(JoinedResult)
+  indirect case explanation(QueryExplanation)
+  case paths([ResourcePath])
+  indirect case page(DocumentPage)
+  case count(Int)
+  case nothing
+  indirect case totals(AggregationTotals)
+  indirect case groupTotals(GroupTotals)
+  indirect case matches([StoredDocument], TextStatistics)
+  case several([ReadAnswer])
+}
+
+/// Each throws `internal` if this is the answer to another request.
+extension ReadAnswer {
+  package var documents: [StoredDocument?] {
+    get throws(Status) {
+      guard case .documents(let found) = self else { throw .otherAnswer }
+      return found
+    }
+  }
+
+  package var results: [StoredDocument] {
+    get throws(Status) {
+      guard case .results(let found) = self else { throw .otherAnswer }
+      return found
+    }
+  }
+
+  package var values: [Value] {
+    get throws(Status) {
+      guard case .values(let values) = self else { throw .otherAnswer }
+      return values
+    }
+  }
+
+  package var groups: [QueryGroup] {
+    get throws(Status) {
+      guard case .groups(let groups) = self else { throw .otherAnswer }
+      return groups
+    }
+  }
+
+  package var joined: JoinedResult {
+    get throws(Status) {
+      guard case .joined(let joined) = self else { throw .otherAnswer }
+      return joined
+    }
+  }
+
+  package var explanation: QueryExplanation {
+    get throws(Status) {
+      guard case .explanation(let explanation) = self else { throw .otherAnswer }
+      return explanation
+    }
+  }
+
+  package var paths: [ResourcePath] {
+    get throws(Status) {
+      guard case .paths(let paths) = self else { throw .otherAnswer }
+      return paths
+    }
+  }
+
+  package var page: DocumentPage {
+    get throws(Status) {
+      guard case .page(let page) = self else { throw .otherAnswer }
+      return page
+    }
+  }
+
+  package var count: Int {
+    get throws(Status) {
+      guard case .count(let count) = self else { throw .otherAnswer }
+      return count
+    }
+  }
+
+  var several: [ReadAnswer] {
+    get throws(Status) {
+      guard case .several(let answers) = self else { throw .otherAnswer }
+      return answers
+    }
+  }
+}
+
+/// The state that an answer is of.
+package struct StateVersion: Hashable, Sendable {
+  /// The sequence of its newest change.
+  package var sequence: UInt64
+  /// Reads at this time show this state, as far back as the change log goes.
+  package var time: Timestamp
+
+  package init(sequence: UInt64, time: Timestamp) {
+    self.sequence = sequence
+    self.time = time
+  }
+}
+
+/// An answer, and the state that gave it.
+package struct VersionedAnswer: Sendable {
+  package let answer: ReadAnswer
+  package let version: StateVersion
+
+  init(_ answer: ReadAnswer, _ version: StateVersion) {
+    self.answer = answer
+    self.version = version
+  }
+}
+
+extension ReadRequest {
+  /// The answer of a state that finds documents by name and results of queries, and for which a request that
+  /// consists of these is no single question. Nil for other requests.
+  ///
+  /// - Parameter answer: Its answer to a request of `documents` or `results`.
+  func composed(_ answer: (ReadRequest) throws -> ReadAnswer) throws -> ReadAnswer? {
+    switch self {
+    case .several(let requests):
+      return .several(
+        try requests.map { request in
+          guard let part = try request.composed(answer) else { return try answer(request) }
+          return part
+        })
+    case .referring(let relation, let paths):
+      return .several(
+        try paths.compactMap(relation.query).map { query in
+          try answer(.results(EffectiveQuery(query), requiring: []))
+        })
+    case .groups(let grouped):
+      return .groups(try Self.totals(of: grouped, isLive: false, answer).results())
+    case .groupTotals(let grouped):
+      return .groupTotals(try Self.totals(of: grouped, isLive: true, answer))
+    case .joined(let joined):
+      return .joined(
+        try joined.read { request in
+          guard let part = try request.composed(answer) else { return try answer(request) }
+          return part
+        })
+    default: return nil
+    }
+  }
+
+  private static func totals(
+    of grouped: GroupedQuery, isLive: Bool, _ answer: (ReadRequest) throws -> ReadAnswer
+  ) throws -> GroupTotals {
+    var whole = EffectiveQuery(grouped.query)
+    whole.projection = []
+    var totals = GroupTotals(grouped, isLive: isLive)
+    for document in try answer(.results(whole, requiring: [])).results {
+      try document.body.withBytes { try totals.add(MapView(body: $0)) }
+    }
+    return totals
+  }
+}
+
+extension Status {
+  static let otherAnswer = Status(.internal, "A state gave another answer than was asked for.")
+}
