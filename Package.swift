@@ -233,6 +233,15 @@ let package = Package(
     .target(
       name: "TestThreads", dependencies: ["HearthEngine"], path: "Tests/Helpers/TestThreads"),
     .target(name: "ProcessorTime", path: "Tests/Helpers/ProcessorTime"),
+    // The reference: another store for the same tests, which looks at every document for every answer.
+    .target(name: "CReferenceStart", path: "Tests/Helpers/CReferenceStart"),
+    .target(
+      name: "HearthReference",
+      dependencies: [
+        "HearthEngine", "CReferenceStart", .product(name: "Logging", package: "swift-log"),
+        .target(name: "HearthPostgres", condition: .when(traits: ["Postgres"])),
+      ],
+      path: "Tests/Reference"),
     .executableTarget(
       name: "hearth-test-helper",
       dependencies: [
@@ -264,7 +273,8 @@ let package = Package(
       name: "HearthTests",
       dependencies: [
         "Hearth", "HearthEngine", "HearthTesting", "FirebaseFirestore", "FirebaseCore",
-        "FirebaseSharedSwift", "CompilerCheck", "GrowthRoutes", "ProcessorTime", "TestThreads",
+        "FirebaseSharedSwift", "CompilerCheck", "GrowthRoutes", "HearthReference", "ProcessorTime",
+        "TestThreads",
         .target(name: "HearthMacros", condition: .when(traits: ["Macros"])),
       ],
       resources: [.copy("Resources")]),
@@ -327,7 +337,7 @@ let package = Package(
       exclude: ["Clients"]),
     .testTarget(
       name: "HearthPostgresTests",
-      dependencies: ["Hearth", "HearthEngine", "HearthPostgres"]),
+      dependencies: ["Hearth", "HearthEngine", "HearthPostgres", "HearthReference"]),
     .testTarget(
       name: "HearthCLITests",
       dependencies: [

@@ -5,6 +5,7 @@
 
   @testable import Hearth
   @testable import HearthEngine
+  @testable import HearthReference
   @testable import HearthPostgres
 
   /// Agreement: commits that the server decides, commits that are decided here, and the memory backend.

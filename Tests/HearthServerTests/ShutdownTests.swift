@@ -25,6 +25,15 @@
     }
 
     @Test func `a call that never ends is cut when the time is over`() async throws {
+      // On a busy machine, the call may come when the server listens no more.
+      for milliseconds in [300, 1_000, 5_000] {
+        do { return try await cutOff(after: .milliseconds(milliseconds)) } catch {}
+      }
+      try await cutOff(after: .seconds(20))
+    }
+
+    /// Shuts a server down some time after a call began. Throws if it had not.
+    private func cutOff(after time: Duration) async throws {
       let backend = try EmbeddedBackend(
         inMemory: EmbeddedBackend.Settings(), logger: Logger(label: "test"))
       var options = FirestoreServer.Options()
@@ -36,12 +45,13 @@
       // A commit without its message.
       async let client = RawConnection.send(
         [Frame.call(1, "Commit")], for: .seconds(20), port: port)
-      try await Task.sleep(for: .milliseconds(300))
+      try await Task.sleep(for: time)
       let began = ContinuousClock.now
       server.shutDown()
       try? await running
-      #expect(ContinuousClock.now - began < .seconds(5))
+      let duration = ContinuousClock.now - began
       _ = try await client
+      #expect(duration < .seconds(5))
     }
   }
 #endif

@@ -244,19 +244,9 @@ public final class Firestore: NSObject, @unchecked Sendable {
     let logger = Self.logger
     if Self.isServer(path) { return try openServer(settings, logger) }
     #if DEBUG
-      if MemoryVolume.isOn {
-        let backend = MemoryVolume.open(
-          path, isKept: settings.isPersistent, settings.embedded, logger)
+      if let substitute = BackendSubstitute.inUse {
+        let backend = try substitute.open(path, settings.isPersistent, settings.embedded, logger)
         return Database(backend, named: path, logger: logger)
-      }
-    #endif
-    #if DEBUG && Postgres
-      if let url = try PostgresVolume.url(at: path, isKept: settings.isPersistent) {
-        let store = try PostgresStore(
-          url, retention: settings.embedded.changeLog, logger: logger)
-        return Database(
-          try RemoteBackend(store, settings.embedded, logger: logger), named: path,
-          logger: logger)
       }
     #endif
     if settings.isPersistent { try DefaultLocation.prepare(forFileAt: path) }
@@ -536,10 +526,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
       try state.withLock { state in
         if case .open = state.phase { throw Status.stillRunning }
         #if DEBUG
-          MemoryVolume.remove(path)
-        #endif
-        #if DEBUG && Postgres
-          PostgresVolume.remove(path)
+          BackendSubstitute.inUse?.remove(path)
         #endif
         guard !Self.isServer(path) else {
           throw Status(.unimplemented, "The tables of a server are not removed from here.")

@@ -51,8 +51,8 @@
       let library = manifest.prefix(
         upTo: try #require(manifest.range(of: ".testTarget(")).lowerBound)
       let helpers = [
-        "CStorageSpy", "CompilerCheck", "GrowthRoutes", "InstructionCounting", "ProcessorTime",
-        "TestThreads",
+        "CReferenceStart", "CStorageSpy", "CompilerCheck", "GrowthRoutes", "HearthReference",
+        "InstructionCounting", "ProcessorTime", "TestThreads",
       ]
       let kinds = [".target", ".executableTarget", ".systemLibrary", ".macro", ".plugin"]
       let modules = Set(

@@ -4,6 +4,7 @@ import Testing
 
 @testable import Hearth
 @testable import HearthEngine
+@testable import HearthReference
 
 /// Agreement: random queries and aggregations, now and in the past, over the backend that the tests are
 /// run with and over memory.

@@ -3,6 +3,7 @@ import Testing
 
 @testable import Hearth
 @testable import HearthEngine
+@testable import HearthReference
 
 @Suite struct GroupTotalsTests {
   /// Some documents lack a field, or have another type there; sums overflow at times.

@@ -3,6 +3,7 @@ import Testing
 
 @testable import Hearth
 @testable import HearthEngine
+@testable import HearthReference
 
 @Suite struct WordSearchTests {
   private static func world(_ random: inout SeededGenerator, _ count: Int) -> [(

@@ -4,6 +4,7 @@ import Testing
 
 @testable import Hearth
 @testable import HearthEngine
+@testable import HearthReference
 
 @Suite struct GroupedAggregateQueryTests {
   private let database: TemporaryDatabase

@@ -3,6 +3,7 @@ import Testing
 
 @testable import Hearth
 @testable import HearthEngine
+@testable import HearthReference
 
 /// A long run of random writes while indexes are made, built, dropped, and the file is opened anew.
 @Suite struct IndexModelTests {

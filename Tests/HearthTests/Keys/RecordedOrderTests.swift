@@ -2,6 +2,7 @@ import Testing
 
 @testable import Hearth
 @testable import HearthEngine
+@testable import HearthReference
 
 /// Firestore's recorded order of values.
 struct RecordedOrderTests {

@@ -2,6 +2,7 @@ import Testing
 
 @testable import Hearth
 @testable import HearthEngine
+@testable import HearthReference
 
 /// The component's bytes.
 private func encode(_ value: Value, descending: Bool = false) -> [UInt8] {

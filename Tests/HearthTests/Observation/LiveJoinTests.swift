@@ -3,6 +3,7 @@ import Testing
 
 @testable import Hearth
 @testable import HearthEngine
+@testable import HearthReference
 
 /// Joins, semi-joins and groups, live: every event is the query evaluated naively at its commit.
 ///

@@ -4,6 +4,7 @@ import Testing
 
 @testable import Hearth
 @testable import HearthEngine
+@testable import HearthReference
 
 /// Every incremental view = the query run again; every chain of changes = the result.
 ///

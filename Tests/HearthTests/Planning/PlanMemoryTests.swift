@@ -3,6 +3,7 @@ import Testing
 
 @testable import Hearth
 @testable import HearthEngine
+@testable import HearthReference
 
 /// Law: a query with a remembered plan finds what the reference finds, and the plan is what the planner
 /// would choose.

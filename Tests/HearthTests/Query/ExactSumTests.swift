@@ -2,6 +2,7 @@ import Testing
 
 @testable import Hearth
 @testable import HearthEngine
+@testable import HearthReference
 
 @Suite struct ExactSumTests {
   private func double(_ generator: inout SeededGenerator) -> Double {

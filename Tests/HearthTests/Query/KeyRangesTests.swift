@@ -2,6 +2,7 @@ import Testing
 
 @testable import Hearth
 @testable import HearthEngine
+@testable import HearthReference
 
 /// Which keys comparisons leave, without an index.
 @Suite struct KeyRangesTests {

@@ -3,6 +3,7 @@ import Testing
 
 @testable import Hearth
 @testable import HearthEngine
+@testable import HearthReference
 
 /// Agreement: the engine, the reference, and what Firestore recorded.
 @Suite struct QueryAgreementTests {

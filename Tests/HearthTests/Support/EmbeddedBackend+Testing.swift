@@ -1,5 +1,6 @@
 @testable import Hearth
 @testable import HearthEngine
+@testable import HearthReference
 
 /// The layers below an open database.
 extension Database {

@@ -2,6 +2,7 @@ import Dispatch
 import Logging
 
 @testable import HearthEngine
+@testable import HearthReference
 
 /// A database and a registry of listeners, over each source.
 final class ListeningFixture {

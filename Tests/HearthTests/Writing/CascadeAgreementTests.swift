@@ -3,6 +3,7 @@ import Testing
 
 @testable import Hearth
 @testable import HearthEngine
+@testable import HearthReference
 
 /// Agreement: random write closures over documents with reference rules, over the backend that the tests
 /// are run with and over memory; and the writes of each closure as a batch.

@@ -3,6 +3,7 @@ import Testing
 
 @testable import Hearth
 @testable import HearthEngine
+@testable import HearthReference
 
 /// Unique indexes, reference rules and documents that must exist, against the plain reference, over
 /// groups of requests.

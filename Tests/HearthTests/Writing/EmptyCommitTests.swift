@@ -4,6 +4,7 @@ import Testing
 
 @testable import Hearth
 @testable import HearthEngine
+@testable import HearthReference
 
 /// The times of commits that change nothing.
 @Suite struct EmptyCommitTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import HearthEngine
+@testable import HearthReference
 
 /// Agreement: what is found among fetched documents is what the plain reference finds.
 @Suite struct RemoteResultsTests {

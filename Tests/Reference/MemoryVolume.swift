@@ -2,25 +2,22 @@
   import Foundation
   import Logging
 
-  /// Replaces files in tests of the public API over `MemoryBackend`: keeps what a database held
-  /// when it was closed, by its path. Debug builds only; switched on by
-  /// `HEARTH_TEST_BACKEND=memory` in the environment.
-  package enum MemoryVolume {
+  @testable import HearthEngine
+
+  /// Keeps what a database held when it was closed, by its path.
+  enum MemoryVolume {
     private struct Saved {
       var state = MemoryState()
       var history: Instant
     }
 
-    package static let isOn = ProcessInfo.processInfo.environment["HEARTH_TEST_BACKEND"] == "memory"
-
     private static let saved = Guarded<[BytewiseString: Saved]>([:])
 
-    /// The database at a path.
-    ///
-    /// - Parameter isKept: Its data is kept until it is opened again.
-    package static func open(
+    static let substitute = BackendSubstitute(open: open, remove: remove)
+
+    @Sendable private static func open(
       _ path: String, isKept: Bool, _ settings: EmbeddedBackend.Settings, _ logger: Logger
-    ) -> MemoryBackend {
+    ) -> any Backend {
       let now = settings.now
       let key = BytewiseString(path)
       let known = (isKept ? saved.withLock { $0[key] } : nil) ?? Saved(history: now())
@@ -32,6 +29,8 @@
       }
     }
 
-    package static func remove(_ path: String) { saved.withLock { $0[BytewiseString(path)] = nil } }
+    @Sendable private static func remove(_ path: String) {
+      saved.withLock { $0[BytewiseString(path)] = nil }
+    }
   }
 #endif
