@@ -52,7 +52,7 @@ public final class DatabaseSnapshot: Sendable {
   /// Returns the document, decoded. Throws `DecodingError` if it does not match the type or does
   /// not exist; an optional type gives nil for a document that does not exist.
   public func getDocument<T: Decodable>(
-    _ document: DocumentReference, as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
+    _ document: DocumentReference, as type: T.Type, decoder: Firestore.Decoder = .standard
   ) async throws -> T {
     try await getDocument(document).data(as: type, decoder: decoder)
   }
@@ -60,7 +60,7 @@ public final class DatabaseSnapshot: Sendable {
   /// Returns the query's results, decoded. Throws `DecodingError` if one of them does not match the
   /// type.
   public func getDocuments<T: Decodable>(
-    _ query: Query, as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
+    _ query: Query, as type: T.Type, decoder: Firestore.Decoder = .standard
   ) async throws -> [T] {
     try await getDocuments(query).documents.map { try $0.data(as: type, decoder: decoder) }
   }

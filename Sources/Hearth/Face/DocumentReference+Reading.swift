@@ -52,7 +52,7 @@ extension DocumentReference {
   /// gives nil instead. `behavior` and `source` have no effect.
   public func getDocument<T: Decodable>(
     as type: T.Type, with behavior: ServerTimestampBehavior = .none,
-    decoder: Firestore.Decoder = Firestore.Decoder(), source: FirestoreSource = .default
+    decoder: Firestore.Decoder = .standard, source: FirestoreSource = .default
   ) async throws -> T {
     try await reporting {
       try await resolved().backend.withBody(at: resourcePath, .lent) { body in
@@ -64,7 +64,7 @@ extension DocumentReference {
   /// Calls `completion` with the decoded document or an error; see `getDocument(as:)`.
   public func getDocument<T: Decodable>(
     as type: T.Type, with behavior: ServerTimestampBehavior = .none,
-    decoder: Firestore.Decoder = Firestore.Decoder(), source: FirestoreSource = .default,
+    decoder: Firestore.Decoder = .standard, source: FirestoreSource = .default,
     isolation: isolated (any Actor)? = #isolation,
     completion: @escaping (Result<T, Error>) -> Void
   ) {

@@ -88,7 +88,7 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
   /// type gives nil for a document that does not exist.
   public func data<T: Decodable>(
     as type: T.Type, with behavior: ServerTimestampBehavior = .none,
-    decoder: Firestore.Decoder = Firestore.Decoder()
+    decoder: Firestore.Decoder = .standard
   ) throws -> T {
     return try reporting {
       guard let stored else {

@@ -45,6 +45,10 @@ extension Firestore {
     /// Creates a decoder with the strategies for documents.
     public override init() { super.init(ofDocuments: ()) }
 
+    /// That of calls whose caller gives none: making one for each call would take longer than finding a document.
+    // Unchecked: nobody outside has it, and decoding only reads it.
+    @usableFromInline nonisolated(unsafe) static let standard = Firestore.Decoder()
+
     /// Decodes the fields of the document at `reference`, whose id is assigned to `@DocumentID`.
     ///
     ///     let book = try Firestore.Decoder().decode(

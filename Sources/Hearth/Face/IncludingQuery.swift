@@ -268,7 +268,7 @@ public struct IncludingDocument: Sendable {
 
   /// The document, decoded; see `DocumentSnapshot.data(as:)`.
   public func data<Model: Decodable>(
-    as type: Model.Type, decoder: Firestore.Decoder = Firestore.Decoder()
+    as type: Model.Type, decoder: Firestore.Decoder = .standard
   ) throws -> Model {
     try document.data(as: type, decoder: decoder)
   }

@@ -9,7 +9,7 @@ extension Query {
   /// type are decoded by several threads at once; see `FirestoreSettings.maxQueryThreads`. A
   /// document may be decoded twice. Throws `DecodingError` if one does not match the type.
   public func getDocuments<T: Decodable>(
-    as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
+    as type: T.Type, decoder: Firestore.Decoder = .standard
   ) async throws -> [T] {
     try await decoded(as: type, decoder, isParallel: false)
   }
@@ -20,7 +20,7 @@ extension Query {
   /// `init(from:)` of the type runs on any thread: it belongs to no actor. It may run twice for a
   /// document. Throws `DecodingError` if one does not match the type.
   public func getDocuments<T: Decodable & Sendable & SendableMetatype>(
-    as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
+    as type: T.Type, decoder: Firestore.Decoder = .standard
   ) async throws -> [T] {
     try await decoded(as: type, decoder, isParallel: decoder.isFreeOfUserCode)
   }

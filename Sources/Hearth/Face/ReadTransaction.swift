@@ -43,7 +43,7 @@ public class ReadTransaction {
   /// Throws `DecodingError` if the document does not match the type or does not exist. An optional
   /// type gives nil for a document that does not exist.
   public func getDocument<T: Decodable>(
-    _ document: DocumentReference, as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
+    _ document: DocumentReference, as type: T.Type, decoder: Firestore.Decoder = .standard
   ) throws -> T {
     try using { reader in
       try reader.withBody(at: document.path(in: firestore)) { body in
@@ -66,7 +66,7 @@ public class ReadTransaction {
   ///
   /// Throws `DecodingError` if a document does not match the type.
   public func getDocuments<T: Decodable>(
-    _ query: Query, as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
+    _ query: Query, as type: T.Type, decoder: Firestore.Decoder = .standard
   ) throws -> [T] {
     try decoded(query, as: type, decoder, isParallel: false)
   }
@@ -76,7 +76,7 @@ public class ReadTransaction {
   ///
   /// Throws `DecodingError` if a document does not match the type.
   public func getDocuments<T: Decodable & Sendable & SendableMetatype>(
-    _ query: Query, as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
+    _ query: Query, as type: T.Type, decoder: Firestore.Decoder = .standard
   ) throws -> [T] {
     try decoded(query, as: type, decoder, isParallel: decoder.isFreeOfUserCode)
   }

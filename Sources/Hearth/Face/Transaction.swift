@@ -38,7 +38,7 @@ public final class Transaction: NSObject {
   /// Throws `DecodingError` if the document does not match the type; if it may be missing, decode an
   /// optional type. Throws as `getDocument(_:)` does.
   public func getDocument<T: Decodable>(
-    _ document: DocumentReference, as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
+    _ document: DocumentReference, as type: T.Type, decoder: Firestore.Decoder = .standard
   ) throws -> T {
     try getDocument(document).data(as: type, decoder: decoder)
   }
