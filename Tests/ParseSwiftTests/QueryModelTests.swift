@@ -130,7 +130,7 @@ import Testing
     return one.map { $0 < other } ?? true
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(.minutes(10)))
   func `random queries find what a plain evaluation finds`() async throws {
     for seed in Self.seeds {
       let database = try TemporaryDatabase()
