@@ -28,7 +28,8 @@ package protocol Backend: AnyObject, Sendable {
   /// The same in the newest state, for a caller that can be suspended and is in no transaction. Has a default.
   func read(_ request: ReadRequest) async throws -> ReadAnswer
 
-  /// Lends a document's body to `body`, on the caller's thread; nil if there is no document.
+  /// Calls `body` on the caller's thread with the body of a document, which is valid until it returns; with nil if the
+  /// document does not exist.
   func withBody<Answer>(
     at path: ResourcePath, _ context: RequestContext, _ body: (StoredBody?) throws -> Answer
   ) async throws -> Answer

@@ -7,12 +7,13 @@ package protocol DocumentState {
   /// The answer to a request of `documents`, `results`, `values`, `groups` or `joined`.
   func answer(_ request: ReadRequest) throws -> ReadAnswer
 
-  /// Lends a document's body to `body`; nil if there is no document.
+  /// Calls `body` with the body of a document, which is valid until it returns; with nil if the document does not
+  /// exist.
   func withBody<Answer>(
     at path: ResourcePath, _ body: (StoredBody?) throws -> Answer
   ) throws -> Answer
 
-  /// The output of `decode` for each result, in the query's order; on any threads if `isParallel`.
+  /// Returns the output of `decode` for each result, in the query's order. Calls it on any threads if `isParallel`.
   func decoded<Answer>(
     matching query: StructuredQuery, isParallel: Bool,
     _ decode: @escaping (StoredName, StoredBody) throws -> Answer

@@ -9,7 +9,7 @@ internal import LMDB
 struct StoreView {
   enum Versions {
     case stored
-    /// As they were after the change with this sequence.
+    /// Each document has the version that it had after the change with this sequence.
     case asOf(UInt64)
     case planned([PlannedVersion])
   }
@@ -99,9 +99,8 @@ struct StoreView {
     switch versions {
     case .stored: return try snapshot.document(at: path)
     case .asOf(let sequence): return try snapshot.document(at: path, asOf: sequence)
-    case .planned(let versions):
-      if let version = versions.first(where: { $0.path == path }) { return version.document }
-      return try snapshot.document(at: path)
+    // A plan looks its documents up itself.
+    case .planned: throw Status.notKept
     }
   }
 
