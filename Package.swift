@@ -231,8 +231,15 @@ let package = Package(
     .target(name: "CStorageSpy", path: "Tests/Helpers/CStorageSpy"),
     .target(name: "CompilerCheck", path: "Tests/Helpers/CompilerCheck"),
     .target(
-      name: "TestThreads", dependencies: ["HearthEngine"], path: "Tests/Helpers/TestThreads"),
+      name: "TestSupport", dependencies: ["HearthEngine"], path: "Tests/Helpers/TestSupport"),
     .target(name: "ProcessorTime", path: "Tests/Helpers/ProcessorTime"),
+    // Only with the trait "Postgres".
+    .target(
+      name: "PostgresTestServer",
+      dependencies: [
+        .target(name: "HearthPostgres", condition: .when(traits: ["Postgres"]))
+      ],
+      path: "Tests/Helpers/PostgresTestServer"),
     // The reference: another store for the same tests, which looks at every document for every answer.
     .target(name: "CReferenceStart", path: "Tests/Helpers/CReferenceStart"),
     .target(
@@ -259,28 +266,28 @@ let package = Package(
       dependencies: ["GrowthRoutes", "InstructionCounting", "ProcessorTime"],
       path: "Tests/Helpers/HearthGrowth"),
     .testTarget(
-      name: "LMDBTests", dependencies: ["LMDB", "CLMDB", "TestThreads", "lmdb-test-helper"]),
+      name: "LMDBTests", dependencies: ["LMDB", "CLMDB", "TestSupport", "lmdb-test-helper"]),
     .testTarget(
       name: "FirebaseFirestoreTests", dependencies: ["FirebaseFirestore", "FirebaseCore"]),
     .testTarget(
       name: "HearthProcessTests",
       dependencies: [
         "Hearth", "HearthEngine", "LMDB", "FirebaseDataConnect", "HearthDataConnect", "Movies",
-        "HearthCLI", "TestThreads", "hearth-test-helper",
-        .target(name: "HearthPostgres", condition: .when(traits: ["Postgres"])),
+        "HearthCLI", "PostgresTestServer", "TestSupport", "hearth-test-helper",
       ]),
     .testTarget(
       name: "HearthTests",
       dependencies: [
         "Hearth", "HearthEngine", "HearthTesting", "FirebaseFirestore", "FirebaseCore",
         "FirebaseSharedSwift", "CompilerCheck", "GrowthRoutes", "HearthReference", "ProcessorTime",
-        "TestThreads",
+        "TestSupport",
         .target(name: "HearthMacros", condition: .when(traits: ["Macros"])),
       ],
       resources: [.copy("Resources")]),
-    .testTarget(name: "HearthCELTests", dependencies: ["HearthCEL"]),
+    .testTarget(name: "HearthCELTests", dependencies: ["HearthCEL", "TestSupport"]),
     .testTarget(
-      name: "HearthDataConnectTests", dependencies: ["HearthDataConnect", "DataConnectModel"]),
+      name: "HearthDataConnectTests",
+      dependencies: ["HearthDataConnect", "DataConnectModel", "TestSupport"]),
     // Generated packages, as their users compile them.
     .target(
       name: "Movies", dependencies: ["FirebaseDataConnect", "FirebaseCore"],
@@ -294,12 +301,13 @@ let package = Package(
       name: "FirebaseDataConnectTests",
       dependencies: [
         "FirebaseDataConnect", "FirebaseCore", "HearthDataConnect", "DataConnectModel", "Hearth",
-        "HearthTesting", "Movies", "CinemaKit", "ProcessorTime", "hearth-test-helper",
+        "HearthTesting", "Movies", "CinemaKit", "ProcessorTime", "TestSupport",
+        "hearth-test-helper",
       ], exclude: ["criteria.json"]),
     .testTarget(
       name: "ParseSwiftTests",
       dependencies: [
-        "CompilerCheck", "ParseSwift", "Hearth", "HearthTesting", "ProcessorTime",
+        "CompilerCheck", "ParseSwift", "Hearth", "HearthTesting", "ProcessorTime", "TestSupport",
         .target(name: "HearthMacros", condition: .when(traits: ["Macros"])),
       ],
       // The criteria's tests are looked up in the sources.
@@ -308,7 +316,7 @@ let package = Package(
     .testTarget(
       name: "HearthServiceTests",
       dependencies: [
-        "HearthService",
+        "HearthService", "TestSupport",
         .product(
           name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Service"])),
       ]),
@@ -322,6 +330,7 @@ let package = Package(
       name: "HearthServerTests",
       dependencies: [
         "HearthServer", "Hearth", "HearthEngine", "FirestoreProtocol", "HearthCLI",
+        "PostgresTestServer", "TestSupport",
         .product(
           name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport",
           condition: .when(traits: ["Server"])),
@@ -337,13 +346,13 @@ let package = Package(
       exclude: ["Clients"]),
     .testTarget(
       name: "HearthPostgresTests",
-      dependencies: ["Hearth", "HearthEngine", "HearthPostgres", "HearthReference"]),
+      dependencies: [
+        "Hearth", "HearthEngine", "HearthPostgres", "HearthReference", "PostgresTestServer",
+        "TestSupport",
+      ]),
     .testTarget(
       name: "HearthCLITests",
-      dependencies: [
-        "HearthCLI", "Hearth", "TestThreads",
-        .target(name: "HearthPostgres", condition: .when(traits: ["Postgres"])),
-      ]),
+      dependencies: ["HearthCLI", "Hearth", "PostgresTestServer", "TestSupport"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -2,6 +2,7 @@ import Foundation
 import Hearth
 import HearthTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import FirebaseDataConnect

@@ -4,6 +4,7 @@ import Hearth
 import HearthDataConnect
 import HearthTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import FirebaseDataConnect
@@ -11,11 +12,7 @@ import Testing
 /// Random schemas, with random mutations, queries and subscriptions beside a reference of dictionaries:
 /// every result, every failure, every signal and every document is what the reference has.
 @Suite struct OperationModelTests {
-  private static var scenarios: Range<UInt64> {
-    let environment = ProcessInfo.processInfo.environment
-    if let seed = environment["HEARTH_SEED"].flatMap(UInt64.init) { return seed..<seed + 1 }
-    return 0..<(environment["HEARTH_SOAK"] == "1" ? 300 : 6)
-  }
+  private static let scenarios = Soak.seeds(Soak.isOn ? 300 : 6)
 
   @Test func `random operations do what a plain reference does`() async throws {
     for seed in Self.scenarios {

@@ -1,5 +1,6 @@
 import DataConnectModel
 import Foundation
+import TestSupport
 
 @testable import FirebaseDataConnect
 

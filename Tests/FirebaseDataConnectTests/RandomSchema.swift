@@ -1,6 +1,7 @@
 import DataConnectModel
 import Foundation
 import Hearth
+import TestSupport
 
 @testable import FirebaseDataConnect
 

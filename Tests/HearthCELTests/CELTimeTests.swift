@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import HearthCEL
@@ -162,7 +163,7 @@ import Testing
       var random = SeededGenerator(seed: seed)
       for _ in 0..<100 {
         let nanoseconds =
-          random.isOne(in: 2) ? Int64.random(in: 0..<1_000_000_000, using: &random) : 0
+          random.one(in: 2) ? Int64.random(in: 0..<1_000_000_000, using: &random) : 0
         let moment = try #require(
           CELTime.Timestamp(
             seconds: .random(in: CELTime.timestampSeconds, using: &random),

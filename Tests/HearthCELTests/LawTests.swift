@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import HearthCEL
@@ -84,7 +85,7 @@ import Testing
         var text = ""
         for _ in 0..<random.below(14) {
           text += random.pick(Self.tokens)
-          if random.isOne(in: 2) { text += " " }
+          if random.one(in: 2) { text += " " }
         }
         exercise(text, seed)
       }
@@ -214,7 +215,7 @@ import Testing
         }
       }
     }
-    #expect(values > 300 || ProcessInfo.processInfo.environment["HEARTH_SEED"] != nil)
+    #expect(values > 300 || Soak.seed != nil)
   }
 
   @Test func `an expression that the check accepts without dyn has no error of types`() throws {
@@ -249,7 +250,7 @@ import Testing
         #expect(!isTypeError, "\(expression): \(error), seed \(seed)")
       }
     }
-    #expect(accepted > 300 || ProcessInfo.processInfo.environment["HEARTH_SEED"] != nil)
+    #expect(accepted > 300 || Soak.seed != nil)
   }
 
   // MARK: Paths
@@ -300,10 +301,10 @@ import Testing
       var random = SeededGenerator(seed: seed)
       for sign in signs {
         let a =
-          random.isOne(in: 2)
+          random.one(in: 2)
           ? random.pick(RandomValue.integers) : .random(in: .min ... .max, using: &random)
         let b =
-          random.isOne(in: 2)
+          random.one(in: 2)
           ? random.pick(RandomValue.integers) : .random(in: .min ... .max, using: &random)
         func expected<Value: FixedWidthInteger>(_ a: Value, _ b: Value) -> Value? {
           if b == 0, sign == .divide || sign == .remainder { return nil }

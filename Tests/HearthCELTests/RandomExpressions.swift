@@ -1,3 +1,5 @@
+import TestSupport
+
 @testable import HearthCEL
 
 /// Random values, few of each type, so that equal ones are frequent.
@@ -19,7 +21,7 @@ struct RandomValue {
   mutating func value(depth: Int) -> CELValue {
     switch random.below(depth > 0 ? 13 : 10) {
     case 0: return .null
-    case 1: return .bool(random.isOne(in: 2))
+    case 1: return .bool(random.one(in: 2))
     case 2: return .int(random.pick(Self.integers))
     case 3: return .uint(random.pick([0, 1, 2, .max, 1 << 63]))
     case 4: return .double(random.pick(Self.doubles + [.nan, .infinity, -.infinity]))
@@ -27,7 +29,7 @@ struct RandomValue {
     case 6: return .bytes(random.pick([[], [0], [97], [255, 0]]))
     case 7: return .timestamp(seconds: Int64(random.below(4)) - 2, nanoseconds: 5)
     case 8: return .duration(seconds: Int64(random.below(4)) - 2, nanoseconds: 0)
-    case 9: return random.isOne(in: 2) ? .type("int") : .unset
+    case 9: return random.one(in: 2) ? .type("int") : .unset
     case 10: return .list((0..<random.below(4)).map { _ in value(depth: depth - 1) })
     default:
       var map: [CELValue: CELValue] = [:]
@@ -38,7 +40,7 @@ struct RandomValue {
 
   private mutating func key() -> CELValue {
     switch random.below(6) {
-    case 0: .bool(random.isOne(in: 2))
+    case 0: .bool(random.one(in: 2))
     case 1: .int(random.pick(Self.integers))
     case 2: .uint(random.pick([0, 1, 2]))
     default: .string(random.pick(Self.names))
@@ -49,7 +51,7 @@ struct RandomValue {
   mutating func environment() -> CELEnvironment {
     var environment = CELEnvironment(
       nullMembers: ["auth", "request.auth", "a.b"], stepLimit: 20_000)
-    for name in Self.names where !random.isOne(in: 8) {
+    for name in Self.names where !random.one(in: 8) {
       environment.variables[name] = value(depth: 3)
     }
     environment.makeUUID = { "00000000-0000-4000-8000-000000000000" }
@@ -173,8 +175,8 @@ struct RandomTypedExpression {
 
   private mutating func value(of type: CELType) -> CELValue {
     switch type {
-    case .dyn, .null, .type: return random.isOne(in: 2) ? .null : .unset
-    case .bool: return .bool(random.isOne(in: 2))
+    case .dyn, .null, .type: return random.one(in: 2) ? .null : .unset
+    case .bool: return .bool(random.one(in: 2))
     case .int: return .int(random.pick(RandomValue.integers))
     case .uint: return .uint(random.pick([0, 1, 2, .max]))
     case .double: return .double(random.pick(RandomValue.doubles + [.nan, .infinity]))
@@ -195,7 +197,7 @@ struct RandomTypedExpression {
       }
       return .map(map)
     case .nullable(let type):
-      return random.isOne(in: 3) ? random.pick([.null, .unset]) : value(of: type)
+      return random.one(in: 3) ? random.pick([.null, .unset]) : value(of: type)
     }
   }
 
@@ -207,20 +209,20 @@ struct RandomTypedExpression {
 
   private mutating func field(_ name: String) -> Node {
     let root = self.name(random.pick(["vars", "vars", "vars", "auth", "maybe"]))
-    return random.isOne(in: 4)
+    return random.one(in: 4)
       ? Node(.index(root, Node(.literal(.string(name))))) : Node(.member(root, name))
   }
 
   private mutating func leaf(_ type: CELType) -> Node {
     let fitting = locals.filter { $0.type == type }
-    if !fitting.isEmpty, random.isOne(in: 2) { return name(random.pick(fitting).name) }
+    if !fitting.isEmpty, random.one(in: 2) { return name(random.pick(fitting).name) }
     let literal: CELValue? =
       switch type {
       case .bool, .int, .uint, .string, .bytes: value(of: type)
       case .double: .double(random.pick(RandomValue.doubles))
       default: nil
       }
-    if let literal, random.isOne(in: 2) { return Node(.literal(literal)) }
+    if let literal, random.one(in: 2) { return Node(.literal(literal)) }
     return field("\(type)\(random.pick(["Field", "Field", "Maybe"]))")
   }
 
@@ -236,10 +238,10 @@ struct RandomTypedExpression {
           expression(type, depth: next)))
     case 2:
       let key: Node =
-        random.isOne(in: 2) ? expression(.int, depth: next) : expression(.uint, depth: next)
+        random.one(in: 2) ? expression(.int, depth: next) : expression(.uint, depth: next)
       return Node(.index(list(type, depth: next), key))
     case 3:
-      return random.isOne(in: 2)
+      return random.one(in: 2)
         ? Node(.index(field("\(type)Map"), expression(.string, depth: next)))
         : Node(.index(field("\(type)ByInt"), expression(.double, depth: next)))
     default: return computed(type, next)
@@ -251,19 +253,19 @@ struct RandomTypedExpression {
     case .bool: return condition(depth)
     case .int, .uint, .double: return number(type, depth)
     case .string:
-      return random.isOne(in: 2)
+      return random.one(in: 2)
         ? binary(.add, .string, .string, depth)
         : Node(.call("string", [expression(scalar(), depth: depth)]))
     case .bytes:
-      return random.isOne(in: 2)
+      return random.one(in: 2)
         ? binary(.add, .bytes, .bytes, depth)
         : Node(.call("bytes", [expression(.string, depth: depth)]))
     case .timestamp:
-      return random.isOne(in: 2)
+      return random.one(in: 2)
         ? binary(random.pick([.add, .subtract]), .timestamp, .duration, depth)
         : Node(.call("timestamp", [expression(random.pick([.int, .string]), depth: depth)]))
     case .duration:
-      return random.isOne(in: 2)
+      return random.one(in: 2)
         ? binary(random.pick([.add, .subtract]), .duration, .duration, depth)
         : binary(.subtract, .timestamp, .timestamp, depth)
     default: return leaf(type)
@@ -337,7 +339,7 @@ struct RandomTypedExpression {
       .comprehension(
         Node.Comprehension(
           macro: macro, range: range, variable: variable,
-          filter: macro == .map && random.isOne(in: 2) ? expression(.bool, depth: depth) : nil,
+          filter: macro == .map && random.one(in: 2) ? expression(.bool, depth: depth) : nil,
           body: expression(body, depth: depth))))
   }
 

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import HearthCEL
@@ -78,33 +79,5 @@ struct Mistake: CustomTestStringConvertible {
   var testDescription: String { text }
 }
 
-/// The same numbers for the same seed (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
-  mutating func below(_ count: Int) -> Int { Int.random(in: 0..<max(1, count), using: &self) }
-
-  mutating func isOne(in count: Int) -> Bool { below(count) == 0 }
-
-  mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
-}
-
-/// Seeds 0 to count - 1, ten times as many with `HEARTH_SOAK=1`; only the one of `HEARTH_SEED`, to
-/// repeat it.
-func seeds(_ count: UInt64) -> Range<UInt64> {
-  let environment = ProcessInfo.processInfo.environment
-  if let seed = environment["HEARTH_SEED"].flatMap(UInt64.init), seed < .max {
-    return seed..<seed + 1
-  }
-  return 0..<(environment["HEARTH_SOAK"] == "1" ? count * 10 : count)
-}
+/// Ten times as many seeds in a soak.
+func seeds(_ count: Int) -> [UInt64] { Soak.seeds(Soak.isOn ? count * 10 : count) }

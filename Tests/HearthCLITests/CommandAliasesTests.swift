@@ -1,5 +1,5 @@
 #if Tools
-  import TestThreads
+  import TestSupport
   import Testing
 
   @testable import HearthCLI

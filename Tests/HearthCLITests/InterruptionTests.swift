@@ -1,6 +1,6 @@
 #if Tools
   import Foundation
-  import TestThreads
+  import TestSupport
   import Testing
 
   /// A signal ends a command that makes files once these are gone.

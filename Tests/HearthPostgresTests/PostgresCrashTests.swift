@@ -1,5 +1,7 @@
 #if Postgres
   import Foundation
+  import PostgresTestServer
+  import TestSupport
   import Testing
 
   @testable import Hearth
@@ -35,16 +37,16 @@
     }
 
     @Test func `a killed server loses nothing that was acknowledged`() async throws {
-      try await write(to: OwnServer(), interrupting: ["kill", "start"], times: isSoaking ? 20 : 2)
+      try await write(to: OwnServer(), interrupting: ["kill", "start"], times: Soak.isOn ? 20 : 2)
     }
 
-    @Test(.enabled(if: isSoaking, "HEARTH_SOAK is not 1"))
+    @Test(.enabled(if: Soak.isOn, "HEARTH_SOAK is not 1"))
     func `a failover loses nothing that was acknowledged`() async throws {
       try await write(to: OwnServer(by: "patroni"), interrupting: ["kill", "start"], times: 5)
     }
 
     /// Its connections hang while it is frozen, and what it was about to commit is not committed.
-    @Test(.enabled(if: isSoaking, "HEARTH_SOAK is not 1"))
+    @Test(.enabled(if: Soak.isOn, "HEARTH_SOAK is not 1"))
     func `a former leader that comes back takes no write`() async throws {
       try await write(
         to: OwnServer(by: "patroni"), interrupting: ["freeze", "thaw", "start"], times: 2)

@@ -1,5 +1,7 @@
 #if Postgres
   import Foundation
+  import PostgresTestServer
+  import TestSupport
   import Testing
 
   @testable import Hearth
@@ -15,7 +17,7 @@
       let databases = try (0..<3).map { try PostgresServer.open(url, as: "w\($0)") }
       let follower = try PostgresServer.open(url, as: "follower")
       let token = try await follower.changeToken()
-      let commits = isSoaking ? 1250 : 40
+      let commits = Soak.isOn ? 1250 : 40
       try await withThrowingTaskGroup { group in
         for writer in 0..<12 {
           let db = databases[writer % 3]
@@ -59,7 +61,7 @@
       let url = try PostgresServer.newURL()
       let writer = try PostgresServer.open(url, as: "writer")
       let reader = try PostgresServer.open(url, as: "reader")
-      let rounds = isSoaking ? 500 : 40
+      let rounds = Soak.isOn ? 500 : 40
       let watching = Task {
         for try await snapshot in reader.collection("d").snapshots {
           let numbers = Set(snapshot.documents.compactMap { $0["n"] as? Int })

@@ -1,5 +1,7 @@
 #if Postgres
   import Foundation
+  import PostgresTestServer
+  import TestSupport
   import Testing
 
   @testable import Hearth
@@ -22,7 +24,7 @@
       async throws
     {
       let databases = try Self.open()
-      let (accounts, transfers) = (8, isSoaking ? 50 : 4)
+      let (accounts, transfers) = (8, Soak.isOn ? 50 : 4)
       let batch = databases[0].batch()
       for account in 0..<accounts {
         batch.setData(["money": 1000], forDocument: databases[0].document("bank/\(account)"))
@@ -67,7 +69,7 @@
     /// Each transaction counts the results of a query and adds one more: no two count the same.
     @Test func `there are no phantoms`() async throws {
       let databases = try Self.open()
-      let count = isSoaking ? 120 : 24
+      let count = Soak.isOn ? 120 : 24
       try await withThrowingTaskGroup { group in
         for task in 0..<12 {
           let db = databases[task % 3]
@@ -112,7 +114,7 @@
         }
         return seen
       }
-      let commits = isSoaking ? 1000 : 60
+      let commits = Soak.isOn ? 1000 : 60
       try await withThrowingTaskGroup { group in
         for task in 0..<4 {
           let db = task % 2 == 0 ? writer : other

@@ -1,6 +1,7 @@
 #if Postgres
   import Foundation
   import Logging
+  import PostgresTestServer
   import Testing
 
   @testable import Hearth

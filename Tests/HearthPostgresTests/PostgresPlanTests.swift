@@ -1,5 +1,7 @@
 #if Postgres
   import Foundation
+  import PostgresTestServer
+  import TestSupport
   import Testing
 
   @testable import Hearth
@@ -78,7 +80,7 @@
     {
       let db = try await constrained(PostgresServer.newURL())
       let author = db.document("authors/a")
-      let count = isSoaking ? 8_000 : 1_000
+      let count = Soak.isOn ? 8_000 : 1_000
       let books = db.collection("books")
       try await db.write { session in
         for n in 0..<count {

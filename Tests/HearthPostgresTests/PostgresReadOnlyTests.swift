@@ -1,5 +1,6 @@
 #if Postgres
   import Foundation
+  import PostgresTestServer
   import Testing
 
   @testable import Hearth

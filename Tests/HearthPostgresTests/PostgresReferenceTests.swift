@@ -1,5 +1,7 @@
 #if Postgres
   import Foundation
+  import PostgresTestServer
+  import TestSupport
   import Testing
 
   @testable import Hearth
@@ -27,7 +29,7 @@
       try await databases[0].references.declare(rule)
       try await databases[0].indexes.waitUntilReady()
       var (kept, gone) = (0, 0)
-      for round in 0..<(isSoaking ? 400 : 30) {
+      for round in 0..<(Soak.isOn ? 400 : 30) {
         try await databases[round % 3].document("authors/\(round)").setData(["n": round])
         let stored = await withTaskGroup(of: Int.self) { group in
           for task in 0..<18 {

@@ -1,6 +1,8 @@
 #if Postgres
   import Foundation
   import Logging
+  import PostgresTestServer
+  import TestSupport
   import Testing
 
   @testable import Hearth
@@ -52,7 +54,7 @@
       let backend = try Self.open(try PostgresServer.newURL())
       defer { backend.close() }
       _ = try await backend.commit([try Self.set(0)])
-      let (clients, increments) = (16, isSoaking ? 100 : 10)
+      let (clients, increments) = (16, Soak.isOn ? 100 : 10)
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<clients {
           group.addTask { for _ in 0..<increments { try await Self.increment(backend) } }

@@ -1,5 +1,7 @@
 #if Postgres
   import Foundation
+  import PostgresTestServer
+  import TestSupport
   import Testing
 
   @testable import Hearth
@@ -178,7 +180,7 @@
       defer { proxy.close() }
       let db = try Firestore.open(PostgresServer.url(url, through: proxy))
       let token = try await db.changeToken()
-      let rounds = isSoaking ? 200 : 20
+      let rounds = Soak.isOn ? 200 : 20
       for round in 1...rounds {
         proxy.cutNextCommit(cut)
         // Decided here: the old value is read first.
@@ -210,7 +212,7 @@
       defer { proxy.close() }
       let db = try Firestore.open(PostgresServer.url(url, through: proxy))
       let backend = try db.database().backend
-      for round in 0..<(isSoaking ? 50 : 5) {
+      for round in 0..<(Soak.isOn ? 50 : 5) {
         try await db.document("c/known-\(round)").setData(["n": 1])
         var start = TransactionStart(at: CallSite(file: #file, line: #line))
         start.isExclusive = true

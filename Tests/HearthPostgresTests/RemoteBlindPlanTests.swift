@@ -1,6 +1,8 @@
 #if Postgres
   import Foundation
   import Logging
+  import PostgresTestServer
+  import TestSupport
   import Testing
 
   @testable import Hearth
@@ -11,7 +13,7 @@
   /// Agreement: commits that the server decides, commits that are decided here, and the memory backend.
   @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(.minutes(20)))
   struct RemoteBlindPlanTests {
-    static let seeds: Range<UInt64> = 0..<(isSoaking ? 40 : 4)
+    static let seeds: Range<UInt64> = 0..<(Soak.isOn ? 40 : 4)
 
     /// The three databases, and a clock that all of them look at.
     private final class World: Sendable {
@@ -88,7 +90,7 @@
     }
 
     private struct Random {
-      var generator: SplitMix
+      var generator: SeededGenerator
       let paths = ["a/1", "a/2", "a/3", "b/1", "b/2", "a/1/c/1", "u/1", "u/2"].map {
         ResourcePath(relative: $0)
       }
@@ -136,14 +138,14 @@
 
     @Test(arguments: seeds) func `both ways leave the same as memory`(seed: UInt64) async throws {
       let world = try World()
-      var random = Random(generator: SplitMix(state: seed &* 7919 &+ 1))
+      var random = Random(generator: SeededGenerator(seed: seed &* 7919 &+ 1))
       let indexes = [
         IndexDefinition("a", [.init(field: FieldSegments(["n"]), kind: .ascending)]),
         IndexDefinition("a", [.init(field: FieldSegments(["tags"]), kind: .contains)]),
         IndexDefinition("b", [.init(field: FieldSegments(["m"]), kind: .descending)]),
       ]
       var blindCount = 0
-      for round in 0..<(isSoaking ? 120 : 40) {
+      for round in 0..<(Soak.isOn ? 120 : 40) {
         if round == 10 {
           for backend in world.backends {
             try await backend.awaiting { backend.declare(indexes, $0) }
@@ -338,19 +340,6 @@
       #expect(format.first?.integer(0, 0) == PostgresSchema.format)
       _ = try connection.run([PostgresStatement("UPDATE hearth_store SET format = format + 1")])
       #expect(throws: (any Error).self) { try PostgresServer.open(url, as: "late") }
-    }
-  }
-
-  /// A generator that a seed repeats.
-  struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var z = state
-      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-      return z ^ (z >> 31)
     }
   }
 #endif

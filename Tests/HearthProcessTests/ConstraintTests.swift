@@ -1,5 +1,5 @@
 import Foundation
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -15,7 +15,7 @@ import Testing
     try await db.indexes.declare(FirestoreIndex(unique: "users", .ascending("email")))
     let helpers = try ["a", "b"].map { try Helper("race-for-values", path, $0, 32) }
     for helper in helpers { #expect(helper.line() == "ready") }
-    let rounds = isSoak ? 10_000 : 100
+    let rounds = Soak.isOn ? 10_000 : 100
     for round in 0..<rounds {
       for helper in helpers { helper.say("\(round)@example.com") }
       let wins = helpers.map { Int($0.line() ?? "") ?? -1 }
@@ -40,7 +40,7 @@ import Testing
     for helper in helpers { #expect(helper.line() == "ready") }
     var kept = 0
     var gone = 0
-    for round in 0..<(isSoak ? 10_000 : 100) {
+    for round in 0..<(Soak.isOn ? 10_000 : 100) {
       let author = db.document("authors/\(round)")
       try await author.setData(["n": round])
       for helper in helpers { helper.say("\(round)") }
@@ -67,7 +67,7 @@ import Testing
   {
     var first = 0
     var whole = 0
-    for round in 0..<(isSoak ? 200 : 6) {
+    for round in 0..<(Soak.isOn ? 200 : 6) {
       // A file grows, and each round checks all of it.
       let path = folder.path + "/crash\(round / 20).hearth"
       let helper = try Helper("constrain-until-killed", path, first)

@@ -1,5 +1,5 @@
 import Foundation
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -16,7 +16,7 @@ import Testing
     var folder = TemporaryFolder()
     var steps: [Int] = []
     var stepCount = 0
-    for round in 0..<(isSoak ? 250 : 12 / processes) {
+    for round in 0..<(Soak.isOn ? 250 : 12 / processes) {
       // Four crashes for each file: each meets what those before it have left.
       if round % 4 == 0 {
         folder = TemporaryFolder()

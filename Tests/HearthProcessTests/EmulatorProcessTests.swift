@@ -4,7 +4,7 @@
   import Hearth
   import Movies
   import Synchronization
-  import TestThreads
+  import TestSupport
   import Testing
 
   /// The process `hearth dataconnect emulator`, and the generated package Movies as its client.
@@ -152,7 +152,7 @@
     func `acknowledged mutations are there after the process was killed under load`() async throws {
       var port = 0
       var acknowledged: Set<String> = []
-      for round in 0..<(isSoak ? 50 : 4) {
+      for round in 0..<(Soak.isOn ? 50 : 4) {
         let (process, chosen) = try start(port: port)
         port = chosen
         let connectors = try (0..<3).map { _ in try client(chosen) }

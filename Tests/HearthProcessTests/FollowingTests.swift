@@ -1,5 +1,5 @@
 import Foundation
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -22,7 +22,7 @@ import Testing
     var counts: [String: Int] = [:]
     var step = 0
     var killed = 0
-    for _ in 0..<(isSoak ? 200 : 8) {
+    for _ in 0..<(Soak.isOn ? 200 : 8) {
       let helper = try Helper("follow-until-killed", path)
       #expect(helper.line() == "ready")
       let end = ContinuousClock.now + .milliseconds(Int.random(in: 1...250, using: &random))

@@ -1,6 +1,6 @@
 import Foundation
 import Hearth
-import TestThreads
+import TestSupport
 import Testing
 
 /// Damaged and hostile files through every command, and through open, read, write and listen.
@@ -26,7 +26,7 @@ import Testing
       let path = try world.file(of: kind)
       let outcome = try world.run("hostile", path, ["validating"])
       var ends = outcome.isSignal ? ["\(kind.name): \(outcome)"] : []
-      for command in world.safeCommands(path) where hasCommands && (isSoak || number % 2 == 0) {
+      for command in world.safeCommands(path) where hasCommands && (Soak.isOn || number % 2 == 0) {
         let outcome = try world.hearth(command)
         if outcome.isSignal { ends.append("\(kind.name), \(command[0]): \(outcome)") }
       }
@@ -43,7 +43,7 @@ import Testing
     let commands = try world.hasCommands() ? world.commands : []
     let ended = try await world.forEachKind { number, kind in
       // A quarter of them in an ordinary run.
-      guard isSoak || number % 4 == 0 else { return [] }
+      guard Soak.isOn || number % 4 == 0 else { return [] }
       var outcomes = [try world.run("hostile", try world.file(of: kind), [])]
       for command in commands {
         outcomes.append(try world.hearth(command(try world.file(of: kind))))

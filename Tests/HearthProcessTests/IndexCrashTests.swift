@@ -1,5 +1,5 @@
 import Foundation
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -12,7 +12,7 @@ import Testing
   {
     let folder = TemporaryFolder()
     let path = folder.path + "/crash.hearth"
-    let count = isSoak ? 100_000 : 4000
+    let count = Soak.isOn ? 100_000 : 4000
     try await fill(path, count)
     let definitions = [
       IndexDefinition("items", [.init(field: FieldSegments(["n"]), kind: .ascending)]),
@@ -24,7 +24,7 @@ import Testing
         ]),
     ]
     var done: [UInt64] = []
-    for round in 0..<(isSoak ? 20 : 3) {
+    for round in 0..<(Soak.isOn ? 20 : 3) {
       let helper = try Helper("index-until-killed", path, count)
       #expect(helper.line() == "ready")
       // From the second on, the lease of the dead has to run out.

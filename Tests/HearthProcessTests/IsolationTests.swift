@@ -1,6 +1,6 @@
 import Foundation
 import Hearth
-import TestThreads
+import TestSupport
 import Testing
 
 /// Callbacks come back to where they were handed over. Source that compiles has no silent race: the

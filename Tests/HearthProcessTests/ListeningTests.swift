@@ -1,5 +1,5 @@
 import Foundation
-import TestThreads
+import TestSupport
 import Testing
 
 /// What very many listeners take, in a process of its own: nothing else is in the figures.
@@ -10,7 +10,7 @@ import Testing
   func `very many listeners on one document take little memory and are all told`(
     queue: String
   ) throws {
-    let count = isSoak ? 100_000 : 5_000
+    let count = Soak.isOn ? 100_000 : 5_000
     let helper = try Helper("listen", folder.path + "/\(queue).hearth", queue, count)
     let figures = try #require(helper.lines().last).split(separator: " ").compactMap { Int($0) }
     try #require(figures.count == 2)

@@ -1,5 +1,5 @@
 import Foundation
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -13,7 +13,7 @@ import Testing
     let settings = FirestoreSettings()
     settings.durability = .unsafeWithoutFlushing
     let db = try Firestore.open(at: folder.path + "/load.hearth", settings: settings)
-    let end = ContinuousClock.now + .seconds(isSoak ? 10 : 2)
+    let end = ContinuousClock.now + .seconds(Soak.isOn ? 10 : 2)
     let heard = Guarded(0)
     let registration = db.collection("counters").addSnapshotListener { snapshot, _ in
       let sum = snapshot?.documents.reduce(0) { $0 + ($1["n"] as? Int ?? 0) } ?? 0
@@ -25,7 +25,7 @@ import Testing
     }
     let written = try await withThrowingTaskGroup(of: [Int: Int].self) { group in
       // On a slow machine thousands take minutes for a round.
-      let readers = isSoak || hasSanitizer ? 2000 : 200
+      let readers = Soak.isOn || hasSanitizer ? 2000 : 200
       for reader in 0..<readers {
         group.addTask {
           var last = 0

@@ -1,5 +1,5 @@
 import Foundation
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -51,7 +51,7 @@ import Testing
     #expect(helper.line() == "writing")
     let one = FirestoreIndex("items", .ascending("n"))
     let other = FirestoreIndex("items", .contains("tags"), .descending("n"))
-    let pause = Duration.milliseconds(isSoak ? 1000 : 150)
+    let pause = Duration.milliseconds(Soak.isOn ? 1000 : 150)
     for round in 0..<8 {
       let isEven = round % 2 == 0
       try await db.indexes.declare(isEven ? one : other)

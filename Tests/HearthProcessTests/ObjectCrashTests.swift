@@ -1,6 +1,6 @@
 import Foundation
 import Hearth
-import TestThreads
+import TestSupport
 import Testing
 
 /// Graphs of objects, saved by a process that is killed.
@@ -13,7 +13,7 @@ import Testing
     let path = folder.path + "/objects.hearth"
     var first = 0
     var saved = 0
-    for round in 0..<(isSoak ? 200 : 12) {
+    for round in 0..<(Soak.isOn ? 200 : 12) {
       let helper = try Helper("save-graphs-until-killed", path, first)
       #expect(helper.line() == "ready")
       // Now in the beginning, now in the midst of it.

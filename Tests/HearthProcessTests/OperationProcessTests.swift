@@ -3,7 +3,7 @@ import Foundation
 import Hearth
 import HearthDataConnect
 import Synchronization
-import TestThreads
+import TestSupport
 import Testing
 
 /// Typed operations of several processes on one database, and of one that is killed.
@@ -75,7 +75,7 @@ import Testing
       }
       try await db.terminate()
     }
-    for round in 0..<(isSoak ? 200 : 12) {
+    for round in 0..<(Soak.isOn ? 200 : 12) {
       let helper = try Helper("create-films-until-killed", path, compiled, first)
       #expect(helper.line() == "ready")
       // Now in the beginning, now in the midst of it.

@@ -1,5 +1,5 @@
 import Foundation
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -134,7 +134,7 @@ import Testing
     let folder = TemporaryFolder()
     let tasks = 8
     let helper = try Helper(
-      "tape", folder.path + "/taped.hearth", durability, tasks, isSoak ? 60 : 30,
+      "tape", folder.path + "/taped.hearth", durability, tasks, Soak.isOn ? 60 : 30,
       folder.path + "/tape")
     #expect(helper.lines() == ["taped"])
     let tape = try Tape(folder.path + "/tape")
@@ -205,7 +205,7 @@ import Testing
     outcome.largestLoss = max(outcome.largestLoss, lost)
   }
 
-  private var cuts: Int { isSoak ? 1200 : 60 }
+  private var cuts: Int { Soak.isOn ? 1200 : 60 }
 
   @Test func `no acknowledged write is lost when the power goes`() throws {
     let outcome = try outcome("full", cuts: cuts)

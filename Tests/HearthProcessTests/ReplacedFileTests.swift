@@ -1,6 +1,6 @@
 import Foundation
 import Hearth
-import TestThreads
+import TestSupport
 import Testing
 
 /// A file that is replaced, overwritten or removed while processes have it open.
@@ -12,7 +12,7 @@ import Testing
     case move, copyOver, remove, retargetLink, removeLock, removePresence, removeBoth
   }
 
-  static var rounds: Int { isSoak ? 100 : 2 }
+  static var rounds: Int { Soak.isOn ? 100 : 2 }
 
   @Test(
     arguments: Replacement.allCases,
@@ -78,7 +78,7 @@ import Testing
     let changed = try await FirestoreFile(at: world.path).check().documents
     #expect(old != changed)
     var seen: Set<Int> = []
-    for round in 0..<(isSoak ? 200 : 12) {
+    for round in 0..<(Soak.isOn ? 200 : 12) {
       let helper = try Helper("restore-until-killed", world.path, world.backup)
       #expect(helper.line() == "ready")
       // However slow the disk is, some of them have restored the file.

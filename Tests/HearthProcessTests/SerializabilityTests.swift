@@ -1,12 +1,12 @@
 import Foundation
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import Hearth
 @testable import HearthEngine
 
 #if Postgres
-  import HearthPostgres
+  import PostgresTestServer
 #endif
 
 /// Transactions of several processes, as if one came after the other.
@@ -16,11 +16,9 @@ import Testing
   enum Place: CaseIterable, CustomTestStringConvertible {
     case file, server
 
-    private static let url = ProcessInfo.processInfo.environment["HEARTH_TEST_POSTGRES"]
-
     static var all: [Place] {
       #if Postgres
-        if url != nil { return allCases }
+        if PostgresServer.isRunning { return allCases }
         print("skipped: transactions of processes over PostgreSQL, as there is no server")
       #endif
       return [.file]
@@ -30,13 +28,10 @@ import Testing
 
     /// A path or URL for the helpers.
     func name(_ name: String, in folder: TemporaryFolder) throws -> String {
-      guard self == .server else { return "\(folder.path)/\(name).hearth" }
-      let server = try #require(Self.url)
-      let schema = "\(name)_\(getpid())_\(Int.random(in: 0..<1 << 40))"
       #if Postgres
-        try PostgresStore.makeSchema(schema, at: server)
+        if self == .server { return try PostgresServer.newURL() }
       #endif
-      return "\(server)?options=-csearch_path%3D\(schema)"
+      return "\(folder.path)/\(name).hearth"
     }
 
     func open(_ name: String) throws -> Firestore {
@@ -75,7 +70,7 @@ import Testing
   ) async throws {
     let folder = TemporaryFolder()
     let path = try place.name("serial", in: folder)
-    let (tasks, count) = (8, isSoak ? 1000 : 30)
+    let (tasks, count) = (8, Soak.isOn ? 1000 : 30)
     let db = try place.open(path)
     let token = try await db.changeToken()
     let helpers = try ["a", "b", "c"].map { try Helper("transact", path, $0, tasks, count) }
@@ -125,7 +120,7 @@ import Testing
     print(
       "\(helpers.count) processes: \(alternations) alternations in \(commits.count) commits")
     // The processes were at it together, which in a short run on a busy machine they need not be.
-    if isSoak { #expect(alternations > 20) }
+    if Soak.isOn { #expect(alternations > 20) }
   }
 
   #if Server && Tools
@@ -161,7 +156,7 @@ import Testing
       let script = URL(filePath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "HearthServerTests/Clients/histories.py")
         .path()
-      let count = isSoak ? 300 : 15
+      let count = Soak.isOn ? 300 : 15
       let helpers = try [
         Helper("transact", path, "e", 4, count),
         Helper(script, "histories", "p", count, environment: environment, program: python),
@@ -200,7 +195,7 @@ import Testing
     let path = try place.name("bank", in: folder)
     let db = try place.open(path)
     for index in 0..<10 { try await db.document("accounts/\(index)").setData(["amount": 100]) }
-    let helpers = try (0..<3).map { _ in try Helper("bank", path, 64, isSoak ? 200 : 6) }
+    let helpers = try (0..<3).map { _ in try Helper("bank", path, 64, Soak.isOn ? 200 : 6) }
     for helper in helpers { #expect(helper.line() == "ready") }
     for helper in helpers { helper.say("go") }
     for helper in helpers { #expect(helper.lines() == ["wrong sums 0"]) }
@@ -212,13 +207,13 @@ import Testing
     try await db.terminate()
   }
 
-  @Test(arguments: isSoak ? [1, 2, 4, 8, 16, 32] : [1, 8], Place.all)
+  @Test(arguments: Soak.isOn ? [1, 2, 4, 8, 16, 32] : [1, 8], Place.all)
   func `increments of one document by two processes are all done`(
     tasks: Int, place: Place
   ) async throws {
     let folder = TemporaryFolder()
     let path = try place.name("counter", in: folder)
-    let count = isSoak ? 100 : 30
+    let count = Soak.isOn ? 100 : 30
     let helpers = try (0..<2).map { _ in try Helper("increment", path, tasks, count) }
     for helper in helpers { #expect(helper.line() == "ready") }
     for helper in helpers { helper.say("go") }

@@ -1,5 +1,5 @@
 import Foundation
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -11,7 +11,7 @@ import Testing
   func `processes that write without pause share the file fairly`(tasks: Int) throws {
     let folder = TemporaryFolder()
     let path = folder.path + "/shared.hearth"
-    let milliseconds = isSoak ? 10_000 : 3_000
+    let milliseconds = Soak.isOn ? 10_000 : 3_000
     let helpers = [
       try Helper("write-for", path, "a", "b", milliseconds, tasks),
       try Helper("write-for", path, "b", "a", milliseconds, tasks),
@@ -28,7 +28,7 @@ import Testing
   @Test func `processes that begin the next transaction at once share the file fairly`() throws {
     let folder = TemporaryFolder()
     let path = folder.path + "/shared.lmdb"
-    let milliseconds = isSoak ? 10_000 : 3_000
+    let milliseconds = Soak.isOn ? 10_000 : 3_000
     let helpers = try (0..<3).map { try Helper("commit-for", path, $0, milliseconds) }
     for helper in helpers { #expect(helper.line() == "ready") }
     for helper in helpers { helper.say("go") }

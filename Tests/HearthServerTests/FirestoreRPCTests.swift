@@ -4,6 +4,7 @@
   import GRPCCore
   import HearthEngine
   import SwiftProtobuf
+  import TestSupport
   import Testing
 
   @testable import HearthServer

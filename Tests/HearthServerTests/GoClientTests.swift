@@ -1,16 +1,16 @@
 #if Server
   import Foundation
+  import TestSupport
   import Testing
 
   /// Google's Go client, which sends a PING with each call.
   @Suite struct GoClientTests {
-    private let isLong = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
 
     @Test func `all calls and a listener use one connection, which the server keeps`() async throws
     {
       try await TestServer.run {
         try await GoClient.run(
-          "pings", ["127.0.0.1:\($0.port)"] + (isLong ? ["5200", "65"] : ["1000", "2"]))
+          "pings", ["127.0.0.1:\($0.port)"] + (Soak.isOn ? ["5200", "65"] : ["1000", "2"]))
       }
     }
 
@@ -27,7 +27,7 @@
       }) {
         try await GoClient.run(
           "pings",
-          ["127.0.0.1:\($0.port)"] + (isLong ? ["5200", "65"] : ["1000", "2"]) + [folder])
+          ["127.0.0.1:\($0.port)"] + (Soak.isOn ? ["5200", "65"] : ["1000", "2"]) + [folder])
       }
     }
 

@@ -5,6 +5,7 @@
   import HearthEngine
   import Logging
   import Synchronization
+  import TestSupport
   import Testing
 
   @testable import HearthServer

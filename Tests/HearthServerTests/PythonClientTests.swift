@@ -1,10 +1,10 @@
 #if Server
   import Foundation
+  import TestSupport
   import Testing
 
   /// Google's Python client, as a judge.
   @Suite struct PythonClientTests {
-    private let isLong = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
 
     @Test func `documents, queries, listeners and transactions work`() async throws {
       try await TestServer.run { try await PythonClient.run("slice.py", port: $0.port) }
@@ -39,7 +39,7 @@
       // The client gives up after five attempts, which other work on the machine may take.
       try await TestServer.run {
         try await PythonClient.run(
-          "increments.py", port: $0.port, isLong ? ["16", "100"] : ["2", "20"])
+          "increments.py", port: $0.port, Soak.isOn ? ["16", "100"] : ["2", "20"])
       }
     }
 
@@ -61,17 +61,17 @@
       }
 
       @Test func `acknowledged writes survive kill -9`() async throws {
-        try await PythonClient.run("crash.py", [PythonClient.hearth, isLong ? "100" : "5"])
+        try await PythonClient.run("crash.py", [PythonClient.hearth, Soak.isOn ? "100" : "5"])
       }
 
       @Test func `peers that send garbage or do not read harm nobody else`() async throws {
-        try await PythonClient.run("hostile.py", [PythonClient.hearth, isLong ? "30" : "2"])
+        try await PythonClient.run("hostile.py", [PythonClient.hearth, Soak.isOn ? "30" : "2"])
       }
 
       @Test func `clients that never read have less than 300 MiB, and others get their answers`()
         async throws
       {
-        try await PythonClient.run("unread.py", [PythonClient.hearth, isLong ? "30" : "3"])
+        try await PythonClient.run("unread.py", [PythonClient.hearth, Soak.isOn ? "30" : "3"])
       }
 
       @Test(arguments: [[], ["admin"]])

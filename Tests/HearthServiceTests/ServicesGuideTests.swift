@@ -5,6 +5,7 @@
   import Logging
   import ServiceLifecycle
   import Synchronization
+  import TestSupport
   import Testing
 
   struct Reminders: Service {
@@ -53,19 +54,7 @@
     private var folder: URL { files.url }
     private let logger = Logger(label: "test")
 
-    init() throws { files = try TemporaryFolder() }
-
-    /// A folder that is there as long as this is.
-    private final class TemporaryFolder: Sendable {
-      let url = FileManager.default.temporaryDirectory
-        .appending(path: "hearth-service-\(UUID().uuidString)")
-
-      init() throws {
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-      }
-
-      deinit { try? FileManager.default.removeItem(at: url) }
-    }
+    init() throws { files = TemporaryFolder() }
 
     /// `Firestore.open(at:)`, with its files in the temporary folder.
     private struct Opener {
@@ -163,14 +152,6 @@
         }
       }
       return "event: \(kind)\ndata: \(String(decoding: json, as: UTF8.self))\n"
-    }
-
-    private func eventually(_ condition: () async throws -> Bool) async throws {
-      let end = ContinuousClock.now + .seconds(60)
-      while try await !condition() {
-        try #require(ContinuousClock.now < end)
-        try await Task.sleep(for: .milliseconds(5))
-      }
     }
 
     @Test func `live streams, workers and the database end in order`() async throws {

@@ -1,6 +1,6 @@
 import Foundation
 import GrowthRoutes
-import TestThreads
+import TestSupport
 import Testing
 
 /// Public calls that take a list, and the routes by which `hearth-growth` measures them.

@@ -1,5 +1,5 @@
 import Foundation
-import TestThreads
+import TestSupport
 import Testing
 
 /// The sources keep their order. Each failure says what to move where.

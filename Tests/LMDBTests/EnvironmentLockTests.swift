@@ -1,6 +1,6 @@
 import Foundation
 import Synchronization
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import LMDB
@@ -80,7 +80,7 @@ import Testing
         _ = try environment.info
       }
     }
-    for round in 1...(soak ? 2000 : 60) {
+    for round in 1...(Soak.isOn ? 2000 : 60) {
       try environment.grow(toAtLeast: (1 << 20) + round * 65536)
       if round.isMultiple(of: 7) { try environment.reopen() }
       environment.clearStaleReaders()
@@ -171,7 +171,7 @@ import Testing
   }
 
   @Test func `L-31: closing waits for readers and a writer`() throws {
-    for _ in 0..<(soak ? 200 : 20) {
+    for _ in 0..<(Soak.isOn ? 200 : 20) {
       let file = try TestFile()
       let environment = try file.open()
       let table = environment.table("t")
@@ -198,8 +198,6 @@ import Testing
     }
   }
 }
-
-private let soak = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
 
 /// Threads of their own, since tasks would share a few, and what went wrong on them.
 final class Threads: Sendable {

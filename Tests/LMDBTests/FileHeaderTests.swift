@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import LMDB
@@ -78,7 +78,7 @@ import Testing
 
   @Test func `L-25: garbage in the meta pages never traps`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = Random(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let file = try TestFile()
     let whole = try made(file)
     for _ in 0..<500 {

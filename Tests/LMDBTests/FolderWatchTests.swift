@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import LMDB
@@ -11,7 +11,7 @@ import Testing
     let name = file.directory + "/name"
     var watch = FolderWatch([file.directory])
     var looks = 0
-    var random = Random(seed: 9)
+    var random = SeededGenerator(seed: 9)
     for round in 0..<300 {
       try Data().write(to: URL(fileURLWithPath: name))
       // The folder is new, about as old as counts, or old.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import LMDB
@@ -7,7 +8,8 @@ import Testing
 /// What leaf pages hold is what a cursor finds; a damaged page throws, or holds other bytes.
 @Suite struct LeafReaderTests {
   /// Three levels, values of all sizes, some on pages of their own.
-  private func environment(_ file: TestFile, _ random: inout Random) throws -> Environment {
+  private func environment(_ file: TestFile, _ random: inout SeededGenerator) throws -> Environment
+  {
     let environment = try file.open(tables: ["t", "empty"], mapSizeBytes: 1 << 26)
     for _ in 0..<10 {
       try environment.write { writing in
@@ -55,7 +57,7 @@ import Testing
 
   @Test func `pages between two keys hold all entries between them, in order`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = Random(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let file = try TestFile()
     let environment = try environment(file, &random)
     defer { environment.close() }
@@ -100,7 +102,7 @@ import Testing
 
   @Test func `a walk reads what a cursor reads, from any key`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = Random(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let file = try TestFile()
     let environment = try environment(file, &random)
     defer { environment.close() }
@@ -139,7 +141,7 @@ import Testing
 
   @Test func `a damaged page throws or holds other bytes, and never traps`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = Random(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let file = try TestFile()
     let environment = try environment(file, &random)
     defer { environment.close() }
@@ -153,7 +155,7 @@ import Testing
     try environment.read { snapshot in
       let leaves = try #require(try snapshot.leaves(environment.table("t")))
       let count = try entries(leaves).count
-      for round in 0..<(isSoak ? 50_000 : 600) {
+      for round in 0..<(Soak.isOn ? 50_000 : 600) {
         let page = Int.random(in: 2..<(whole.count / 4096), using: &random)
         if page == tables { continue }
         // Heads and nodes more often than what is in them.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import LMDB
@@ -30,9 +31,9 @@ struct PageWalkTests {
 
   @Test func `a file is whole after any churn`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = Random(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let file = try TestFile()
-    for round in 0..<(isSoak ? 400 : 40) {
+    for round in 0..<(Soak.isOn ? 400 : 40) {
       let environment = try file.open(tables: ["t", "u"])
       for _ in 0..<6 {
         try environment.write { writing in
@@ -125,14 +126,14 @@ struct PageWalkTests {
   /// one are there.
   @Test func `pages of commits whose headers are lost are no damage`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = Random(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let file = try TestFile()
     let environment = try file.open(tables: ["t", "u"])
     defer { environment.close() }
     let found = file.path + "-found"
     defer { unlink(found) }
     var headers: [Data] = []
-    for round in 0..<(isSoak ? 20_000 : 600) {
+    for round in 0..<(Soak.isOn ? 20_000 : 600) {
       try environment.write { writing in
         for _ in 0..<Int.random(in: 1...12, using: &random) {
           let table = environment.table(Bool.random(using: &random) ? "t" : "u")

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import LMDB

@@ -1,6 +1,6 @@
 import Foundation
 import Synchronization
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import LMDB
@@ -94,7 +94,7 @@ import Testing
 
   @Test func `L-20: what is deleted and put again, at random, equals a dictionary`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = Random(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let file = try TestFile()
     let environment = try file.open()
     let table = environment.table("t")

@@ -2,6 +2,7 @@ import Foundation
 import Hearth
 import HearthTesting
 import ParseSwift
+import TestSupport
 import Testing
 
 /// A node of a random graph.
@@ -57,11 +58,7 @@ struct Leaf: ParseObject {
     }
   }
 
-  private static var scenarios: Range<UInt64> {
-    let environment = ProcessInfo.processInfo.environment
-    if let seed = environment["HEARTH_SEED"].flatMap(UInt64.init) { return seed..<seed + 1 }
-    return 0..<(environment["HEARTH_SOAK"] == "1" ? 400 : 12)
-  }
+  private static let scenarios = Soak.seeds(Soak.isOn ? 400 : 12)
 
   @Test func `random graphs are what a plain reference has`() async throws {
     for seed in Self.scenarios {

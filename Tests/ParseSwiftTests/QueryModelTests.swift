@@ -2,16 +2,13 @@ import Foundation
 import Hearth
 import HearthTesting
 import ParseSwift
+import TestSupport
 import Testing
 
 /// Random queries, beside a plain evaluation of each object: find, pages, counts, groups and live queries
 /// return what it returns.
 @Suite struct QueryModelTests {
-  private static var seeds: Range<UInt64> {
-    let environment = ProcessInfo.processInfo.environment
-    if let seed = environment["HEARTH_SEED"].flatMap(UInt64.init) { return seed..<seed + 1 }
-    return 0..<(environment["HEARTH_SOAK"] == "1" ? 200 : 8)
-  }
+  private static let seeds = Soak.seeds(Soak.isOn ? 200 : 8)
 
   /// A condition, and what it means for one plan.
   private struct Condition {

@@ -2,6 +2,7 @@ import Foundation
 import Hearth
 import HearthTesting
 import ParseSwift
+import TestSupport
 import Testing
 
 /// A place with everything that conditions are on.

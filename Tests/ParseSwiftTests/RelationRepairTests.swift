@@ -2,6 +2,7 @@ import Foundation
 import Hearth
 import HearthTesting
 import ParseSwift
+import TestSupport
 import Testing
 
 /// Edges that were written by hand, and pages of relations with many edges.
@@ -13,7 +14,6 @@ import Testing
   private var firestore: Firestore { database.firestore }
   private static let isNoFile =
     ProcessInfo.processInfo.environment["HEARTH_TEST_BACKEND"] != nil
-  private static let isSoak = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
 
   @Test func `edges that were written by hand are checked and repaired`() async throws {
     try await ParseSwift.withFirestore(firestore) {
@@ -96,7 +96,7 @@ import Testing
   /// Touched are the index entries and the documents of the page, wherever it begins.
   @Test func `a page in the middle of many edges touches what it returns`() async throws {
     try await ParseSwift.withFirestore(firestore) {
-      let (books, authors) = Self.isSoak ? (300, 1000) : (12, 300)
+      let (books, authors) = Soak.isOn ? (300, 1000) : (12, 300)
       let some = try await (0..<books).map { Book(title: "\($0)") }.saveAll().map { try $0.get() }
       let all = try await (0..<authors).map { Author(name: "\($0)") }.saveAll()
         .map { try $0.get() }

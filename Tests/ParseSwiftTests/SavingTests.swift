@@ -3,6 +3,7 @@ import Hearth
 import HearthTesting
 import ParseSwift
 import Synchronization
+import TestSupport
 import Testing
 
 /// Has properties whose stored values differ from what the type writes.

@@ -1,7 +1,7 @@
 #if Tools
   import Foundation
   import Hearth
-  import TestThreads
+  import TestSupport
   import Testing
 
   /// The tool from outside: what people type, and what they see.

@@ -1,10 +1,10 @@
 #if Tools
   import Foundation
-  import TestThreads
+  import TestSupport
   import Testing
 
   #if Postgres
-    import HearthPostgres
+    import PostgresTestServer
   #endif
 
   /// `hearth copy`, and databases on servers, run from outside.
@@ -151,20 +151,9 @@
         #expect(refused.status == 1 && refused.error.contains("trait Postgres"))
       }
     #else
-      private static let server = ProcessInfo.processInfo.environment["HEARTH_TEST_POSTGRES"]
-      static var hasServer: Bool { server != nil }
-
-      /// The URL of an empty schema.
-      private func newURL(_ name: String) throws -> String {
-        let server = try #require(Self.server)
-        let schema = "cli_\(getpid())_\(name)"
-        try PostgresStore.makeSchema(schema, at: server)
-        return "\(server)?options=-csearch_path%3D\(schema)"
-      }
-
-      @Test(.enabled(if: hasServer, "no PostgreSQL server"))
+      @Test(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"))
       func `commands take the URL of a server`() async throws {
-        let url = try newURL("commands")
+        let url = try PostgresServer.newURL()
         #expect(try hearth("set", url, "books/dune", CommandTests.everyType).status == 0)
         _ = try hearth("set", url, "books/emma", #"{"pages": 474}"#)
         #expect(
@@ -183,9 +172,9 @@
         #expect(hearth.files.isEmpty)
       }
 
-      @Test(.enabled(if: hasServer, "no PostgreSQL server"))
+      @Test(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"))
       func `a file moves to a server and back, killed on the way`() async throws {
-        let url = try newURL("copy")
+        let url = try PostgresServer.newURL()
         try fill("a.hearth", 6000)
         try await copyWithKills("a.hearth", url)
         try await copyWithKills(url, "b.hearth")
@@ -195,9 +184,9 @@
         #expect(try documents("b.hearth") == documents("c.hearth"))
       }
 
-      @Test(.enabled(if: hasServer, "no PostgreSQL server"))
+      @Test(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"))
       func `a copy follows a file to a server`() async throws {
-        let url = try newURL("follow")
+        let url = try PostgresServer.newURL()
         try fill("a.hearth", 300)
         try await follow("a.hearth", url)
         #expect(try hearth("copy", url, "b.hearth").status == 0)
@@ -206,9 +195,9 @@
     #endif
 
     #if Postgres && Server
-      @Test(.enabled(if: hasServer, "no PostgreSQL server"))
+      @Test(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"))
       func `a server's database is served`() async throws {
-        let url = try newURL("serve")
+        let url = try PostgresServer.newURL()
         let server = try hearth.start(["serve", url, "--port", "0"])
         #expect(try await server.reaches(lines: 1), "\(server.error)")
         let port = try #require(

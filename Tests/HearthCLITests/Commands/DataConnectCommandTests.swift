@@ -1,6 +1,6 @@
 #if Tools
   import Foundation
-  import TestThreads
+  import TestSupport
   import Testing
 
   /// `hearth dataconnect` from outside: arguments, output, status.

@@ -1,6 +1,6 @@
 #if Tools
   import Foundation
-  import TestThreads
+  import TestSupport
   import Testing
 
   /// `hearth dataconnect emulator` from outside: its output, its files, its end.

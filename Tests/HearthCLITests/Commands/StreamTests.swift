@@ -1,6 +1,6 @@
 #if Tools
   import Foundation
-  import TestThreads
+  import TestSupport
   import Testing
 
   /// What `hearth` reads from standard input, and what becomes of output that cannot be written.

@@ -1,7 +1,7 @@
 #if Tools
   import Foundation
   import Hearth
-  import TestThreads
+  import TestSupport
   import Testing
 
   @testable import HearthCLI

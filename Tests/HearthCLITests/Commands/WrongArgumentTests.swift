@@ -1,6 +1,6 @@
 #if Tools
   import Foundation
-  import TestThreads
+  import TestSupport
   import Testing
 
   /// Wrong arguments of every command: what is printed is for people.

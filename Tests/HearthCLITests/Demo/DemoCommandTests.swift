@@ -1,6 +1,6 @@
 #if Tools
   import Foundation
-  import TestThreads
+  import TestSupport
   import Testing
 
   @Suite(.ownThreads) struct DemoCommandTests {

@@ -1,5 +1,6 @@
 #if Tools
   import Hearth
+  import TestSupport
   import Testing
 
   @testable import HearthCLI
@@ -73,18 +74,7 @@
     }
 
     @Test func `no bytes trap the reader`() {
-      // Always the same texts: splitmix64 from a fixed seed.
-      struct Generator: RandomNumberGenerator {
-        var state: UInt64 = 0x4845_4152_5448
-
-        mutating func next() -> UInt64 {
-          state &+= 0x9E37_79B9_7F4A_7C15
-          var word = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-          word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-          return word ^ (word >> 31)
-        }
-      }
-      var generator = Generator()
+      var generator = SeededGenerator(seed: 0x4845_4152_5448)
       let alphabet = Array("{}[]\",:\\u0123dDeE+-.tfn é\n")
       for _ in 0..<20_000 {
         let text = String(

@@ -1,5 +1,6 @@
 #if Tools
   import Foundation
+  import TestSupport
   import Testing
 
   /// The built `hearth`, run as people run it.
@@ -110,19 +111,5 @@
         return false
       }
     }
-  }
-
-  /// A folder that is there as long as this is.
-  final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() {
-      path =
-        FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
-        .appendingPathComponent("hearth-cli-tests-\(UUID().uuidString)").path
-      try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
   }
 #endif

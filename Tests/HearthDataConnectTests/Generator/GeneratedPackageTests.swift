@@ -1,5 +1,6 @@
 import DataConnectModel
 import Foundation
+import TestSupport
 import Testing
 
 @testable import HearthDataConnect
@@ -13,7 +14,7 @@ struct GeneratedPackageTests {
   private let folder: TemporaryFolder
 
   init() throws {
-    folder = try TemporaryFolder()
+    folder = TemporaryFolder()
   }
 
   private func run(_ arguments: String...) throws -> (status: Int32, output: String) {

@@ -1,4 +1,5 @@
 #if Tools
+  import TestSupport
   import Testing
 
   @testable import HearthDataConnect
@@ -73,7 +74,7 @@
 
     @Test(arguments: 0..<40)
     func `random bytes of configurations`(seed: Int) {
-      var random = Fuzz.Generator(state: UInt64(seed) &+ 3000)
+      var random = SeededGenerator(seed: UInt64(seed) &+ 3000)
       for _ in 0..<30 {
         let bytes = (0..<Int.random(in: 0...120, using: &random)).map { _ in
           UInt8.random(in: 0...255, using: &random)
@@ -84,7 +85,7 @@
 
     @Test(arguments: 0..<40)
     func `soups of tokens of configurations`(seed: Int) {
-      var random = Fuzz.Generator(state: UInt64(seed) &+ 4000)
+      var random = SeededGenerator(seed: UInt64(seed) &+ 4000)
       let words = Self.words.split(separator: " ").map(String.init)
       for _ in 0..<40 {
         var text = ""
@@ -102,7 +103,7 @@
 
     @Test(arguments: 0..<60)
     func `changed configurations`(seed: Int) {
-      var random = Fuzz.Generator(state: UInt64(seed) &+ 5000)
+      var random = SeededGenerator(seed: UInt64(seed) &+ 5000)
       let words = Self.words.split(separator: " ").map(String.init)
       for source in Self.sources {
         check(source, "unchanged")

@@ -52,7 +52,7 @@
         upTo: try #require(manifest.range(of: ".testTarget(")).lowerBound)
       let helpers = [
         "CReferenceStart", "CStorageSpy", "CompilerCheck", "GrowthRoutes", "HearthReference",
-        "InstructionCounting", "ProcessorTime", "TestThreads",
+        "InstructionCounting", "PostgresTestServer", "ProcessorTime", "TestSupport",
       ]
       let kinds = [".target", ".executableTarget", ".systemLibrary", ".macro", ".plugin"]
       let modules = Set(

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import HearthDataConnect
@@ -8,7 +9,7 @@ import Testing
   private let writer: PackageWriter
 
   init() throws {
-    folder = try TemporaryFolder()
+    folder = TemporaryFolder()
     writer = PackageWriter(folder: "\(folder.path)/Movies")
   }
 

@@ -1,6 +1,7 @@
 #if Tools
   import Foundation
   import Synchronization
+  import TestSupport
   import Testing
 
   @testable import HearthDataConnect
@@ -14,7 +15,7 @@
     private let folder: TemporaryFolder
 
     init() throws {
-      folder = try TemporaryFolder()
+      folder = TemporaryFolder()
       try folder.write(
         "serviceId: films\nlocation: local\nconnectorDirs: [./movies]\n",
         to: "dataconnect/dataconnect.yaml")
@@ -287,7 +288,7 @@
     // MARK: Setting up
 
     @Test func `a new project compiles, and its packages are set up for the apps`() throws {
-      let new = try TemporaryFolder()
+      let new = TemporaryFolder()
       for file in ProjectTemplate.files(serviceID: "films", connectorID: "default") {
         try new.write(file.text, to: "dataconnect/\(file.path)")
       }

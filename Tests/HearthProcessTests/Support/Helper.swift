@@ -85,22 +85,3 @@ final class Helper: @unchecked Sendable {
     return text.split(separator: ")").last?.dropFirst().first
   }
 }
-
-/// Long runs are asked for by HEARTH_SOAK.
-let isSoak = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
-
-/// Waits, for as long as a slow machine may take: on a busy one, a try may take seconds.
-nonisolated(nonsending) func eventually(
-  _ condition: nonisolated(nonsending) () async throws -> Bool
-) async throws {
-  let end = ContinuousClock.now + .seconds(300)
-  var tries = 0
-  while try await !condition() {
-    tries += 1
-    try #require(ContinuousClock.now < end || tries < 1000, "It did not come to pass.")
-    try await Task.sleep(for: .milliseconds(5))
-  }
-}
-
-/// Memory and time are then the sanitizer's, too; helpers are built with it as well.
-let hasSanitizer = dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil

@@ -1,6 +1,7 @@
 import Foundation
 import Hearth
 import Synchronization
+import TestSupport
 import Testing
 
 /// A whole file, and every way of damaging it that comes to mind.

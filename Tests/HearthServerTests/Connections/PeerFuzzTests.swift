@@ -5,6 +5,7 @@
   import HearthEngine
   import MetricsTestKit
   import Synchronization
+  import TestSupport
   import Testing
 
   @testable import HearthServer
@@ -61,14 +62,13 @@
 
     /// Half of them with keys, half without.
     private static var requests: Int {
-      let isLong = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
-      return (number("HEARTH_FUZZ_REQUESTS") ?? (isLong ? 1_000_000 : 6000)) / 2
+      return (number("HEARTH_FUZZ_REQUESTS") ?? (Soak.isOn ? 1_000_000 : 6000)) / 2
     }
 
     func report(_ line: String) { file.write(Data((line + "\n").utf8)) }
 
     func run() async throws {
-      let seed = UInt64(Self.number("HEARTH_SEED") ?? Int.random(in: 0..<1_000_000_000))
+      let seed = Soak.seed ?? UInt64.random(in: 0..<1_000_000_000)
       report("peers \(hasKeys ? "with" : "without") keys, HEARTH_SEED=\(seed)")
       let metrics = TestMetrics()
       let account = try FirestoreServer.ServiceAccount.makeKeys(name: "fuzz", project: "test")

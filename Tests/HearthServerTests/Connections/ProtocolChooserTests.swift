@@ -3,6 +3,7 @@
   import Foundation
   import GRPCCore
   import GRPCNIOTransportHTTP2Posix
+  import TestSupport
   import Testing
 
   @testable import HearthServer

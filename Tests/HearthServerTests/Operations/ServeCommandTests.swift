@@ -1,6 +1,7 @@
 #if Server && Tools
   import Foundation
   import HearthEngine
+  import TestSupport
   import Testing
 
   @testable import HearthServer
@@ -56,11 +57,11 @@
           if !received.isEmpty { isAnswered.withLock { $0 = true } }
           return false
         }, port: port)
-      try await Self.eventually { isAnswered.withLock(\.self) }
+      try await eventually { isAnswered.withLock(\.self) }
       try server.write("keys", Self.new + "\n")
       server.signal(SIGHUP)
       try await server.waitForLog("SIGHUP")
-      try await Self.eventually { try await Self.get(Self.new, port) == 404 }
+      try await eventually { try await Self.get(Self.new, port) == 404 }
       #expect(try await Self.get(Self.old, port) == 401)
       let text = String(decoding: try await answers, as: UTF8.self)
       #expect(text.components(separatedBy: "HTTP/1.1 404").count == 3, "\(text)")
@@ -99,7 +100,7 @@
       let port = try await server.port
       #expect(try await Self.get(Self.old, port) == 404)
       try server.write("keys", Self.new + "\n")
-      try await Self.eventually { try await Self.get(Self.new, port) == 404 }
+      try await eventually { try await Self.get(Self.new, port) == 404 }
       #expect(try await Self.get(Self.old, port) == 401)
     }
 
@@ -130,14 +131,6 @@
         ["data", "--create", "--token-file", server.folder + "/keys"])
       _ = try await second.port
       #expect(second.log.contains("chmod 600"))
-    }
-
-    private static func eventually(_ condition: () async throws -> Bool) async throws {
-      for _ in 0..<500 {
-        if try await condition() { return }
-        try await Task.sleep(for: .milliseconds(20))
-      }
-      Issue.record("It has not happened in ten seconds.")
     }
   }
 #endif

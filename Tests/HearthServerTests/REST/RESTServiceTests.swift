@@ -5,6 +5,7 @@
   import HearthEngine
   import Logging
   import NIOHTTP1
+  import TestSupport
   import Testing
 
   @testable import HearthServer

@@ -29,7 +29,7 @@
     ///   - folder: Served with the databases that clients create, in place of the backend.
     static func run<Answer: Sendable>(
       _ configure: @Sendable (inout FirestoreServer.Options) -> Void = { _ in },
-      indexes: ServedIndexes = ServedIndexes(), over backend: EmbeddedBackend? = nil,
+      indexes: ServedIndexes = ServedIndexes(), over backend: (any StoreBackend)? = nil,
       folder: String? = nil, logger: Logger = Logger(label: "hearth.server"),
       _ body: @Sendable (TestServer) async throws -> Answer
     ) async throws -> Answer {

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -9,9 +10,8 @@ import Testing
 /// Agreement: random queries and aggregations, now and in the past, over the backend that the tests are
 /// run with and over memory.
 @Suite(.timeLimit(.minutes(60))) struct BackendAgreementTests {
-  static let isLong = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
-  static let worlds: UInt64 = isLong ? 40 : 4
-  static let queries = isLong ? 500 : 100
+  static let worlds: UInt64 = Soak.isOn ? 40 : 4
+  static let queries = Soak.isOn ? 500 : 100
 
   @Test(arguments: 0..<worlds)
   func `any query finds the same over every backend`(seed: UInt64) async throws {

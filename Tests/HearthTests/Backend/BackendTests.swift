@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Logging
+import TestSupport
 import Testing
 
 @testable import Hearth

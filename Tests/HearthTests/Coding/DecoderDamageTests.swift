@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -10,9 +11,8 @@ import Testing
 ///     ASAN_OPTIONS=detect_leaks=0 HEARTH_SOAK=1 swift test -c release --sanitize=address \
 ///       -Xswiftc -enable-testing --filter DecoderDamageTests
 struct DecoderDamageTests {
-  private static let isSoak = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
   private static let seeds = 4
-  private static let damageCount = (isSoak ? 10_000_000 : 52_000) / seeds
+  private static let damageCount = (Soak.isOn ? 10_000_000 : 52_000) / seeds
 
   private let firestore = Firestore(path: "unopened.hearth", app: .hearthDefault)
   private let key = Array("books/dune".utf8)
@@ -115,7 +115,7 @@ struct DecoderDamageTests {
         }
       }
     }
-    if Self.isSoak { print("seed \(seed), of \(Self.damageCount): \(reach)") }
+    if Soak.isOn { print("seed \(seed), of \(Self.damageCount): \(reach)") }
     // Damage that never comes to a field would prove nothing about fields.
     #expect(Double(reach.field) / Double(Self.damageCount) > 0.3, "seed \(seed): \(reach)")
     #expect(reach.mismatched > Self.damageCount / 10, "seed \(seed): \(reach)")

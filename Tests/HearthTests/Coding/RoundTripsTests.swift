@@ -1,5 +1,6 @@
 import Foundation
 import HearthTesting
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -134,7 +135,7 @@ struct RoundTripsTests {
     var description: String { "\(type)" }
   }
 
-  static let instanceCount = ProcessInfo.processInfo.environment["HEARTH_SOAK"] == nil ? 1 : 8
+  static let instanceCount = Soak.isOn ? 8 : 1
 
   static let catalogue: [Entry] = [
     Entry(Integers.self), Entry(Scalars.self), Entry(Foundations.self), Entry(DataLists.self),

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -124,15 +125,13 @@ import Testing
     var testDescription: String { "\(databases) databases, \(listeners) listeners, \(seconds) s" }
   }
 
-  private static let isSoak = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
-
   @Test(
     .embedded("It is about the embedded writer's threads."),
     arguments: [
-      Crowd(databases: 64, listeners: 0, seconds: isSoak ? 60 : 2),
-      Crowd(databases: 1, listeners: 63, seconds: isSoak ? 60 : 1),
+      Crowd(databases: 64, listeners: 0, seconds: Soak.isOn ? 60 : 2),
+      Crowd(databases: 1, listeners: 63, seconds: Soak.isOn ? 60 : 1),
       // More than Dispatch has threads for.
-      Crowd(databases: 1, listeners: 299, seconds: isSoak ? 10 : 0.5, leavesThreads: false),
+      Crowd(databases: 1, listeners: 299, seconds: Soak.isOn ? 10 : 0.5, leavesThreads: false),
     ])
   func `callbacks that sleep on very many queues delay nothing else`(crowd: Crowd) async throws {
     var databases: [Firestore] = []
@@ -192,11 +191,11 @@ import Testing
     }
     let figures = arrivals.figures
     let worst = Array(figures.sorted { $0.1.p99 > $1.1.p99 }.prefix(1))
-    for (name, figures) in Self.isSoak ? figures : worst {
+    for (name, figures) in Soak.isOn ? figures : worst {
       print("\(crowd.testDescription): \(name): \(figures.text)")
     }
     // On a busy machine everything is late. What waits for a sleeper does not come at all.
-    if Self.isSoak {
+    if Soak.isOn {
       for (name, figures) in figures { #expect(figures.p99 < .milliseconds(500), "\(name)") }
     }
     #expect(Sleeper.count(among: sleepers) >= expected)

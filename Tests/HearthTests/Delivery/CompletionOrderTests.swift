@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Logging
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -9,8 +10,7 @@ import Testing
 /// A write is complete when the listeners that it concerns have been called.
 @Suite(.serialized, .timeLimit(patience)) struct CompletionOrderTests {
   private let folder = TemporaryFolder()
-  private static let isSoak = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
-  private static let rounds = isSoak ? 10_000 : 500
+  private static let rounds = Soak.isOn ? 10_000 : 500
 
   private func open(_ settings: FirestoreSettings = FirestoreSettings()) throws -> Firestore {
     settings.durability = .unsafeWithoutFlushing

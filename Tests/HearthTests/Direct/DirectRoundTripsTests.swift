@@ -1,5 +1,6 @@
 import Foundation
 import HearthTesting
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -13,8 +14,6 @@ import Testing
 @Suite(.serialized) struct DirectRoundTripsTests {
   typealias Strategies = RoundTripsTests.Strategies
   typealias Entry = RoundTripsTests.Entry
-
-  private static let isSoak = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
 
   // MARK: Laws
 
@@ -57,7 +56,7 @@ import Testing
       var random = ModelGenerator(
         random: FormatGenerator(seed: UInt64(seed)), firestore: database.firestore,
         hasInfinities: strategies.writesInfinities)
-      for _ in 0..<(Self.isSoak ? 32 : 4) {
+      for _ in 0..<(Soak.isOn ? 32 : 4) {
         try expectSame(entry.type, strategies, &random, seed: seed)
       }
     }
@@ -138,7 +137,7 @@ import Testing
       directCount += 1
       var random = ModelGenerator(
         random: FormatGenerator(seed: 7), firestore: database.firestore, hasUnderscores: false)
-      for _ in 0..<(Self.isSoak ? 2_000 : 60) {
+      for _ in 0..<(Soak.isOn ? 2_000 : 60) {
         #expect(try codings(type, &random) == 0, "\(type)")
       }
     }

@@ -1,6 +1,6 @@
 import CompilerCheck
 import Foundation
-import TestThreads
+import TestSupport
 import Testing
 
 /// Every piece of Swift in the documentation of a public declaration compiles.

@@ -1,4 +1,5 @@
 import FirebaseFirestore
+import TestSupport
 import Testing
 
 /// The snippets of the page on PostgreSQL, word for word.

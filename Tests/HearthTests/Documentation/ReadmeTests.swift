@@ -1,5 +1,6 @@
 import FirebaseFirestore
 import Foundation
+import TestSupport
 import Testing
 
 /// What the README shows compiles, runs, and is what it shows.

@@ -1,5 +1,6 @@
 import FirebaseFirestore
 import Foundation
+import TestSupport
 
 /// What the README and the landing page show, word for word, with room to run in.
 struct Snippets {

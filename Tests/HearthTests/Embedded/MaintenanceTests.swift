@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -756,7 +757,7 @@ import Testing
     let resources = Bundle.module.bundleURL.appendingPathComponent("Resources")
     let whole = try Data(contentsOf: resources.appendingPathComponent("format-1.jsonl"))
     var (taken, faults) = (0, 0)
-    for round in 0..<(isSoak ? 2000 : 60) {
+    for round in 0..<(Soak.isOn ? 2000 : 60) {
       var bytes = whole
       for _ in 0..<Int.random(in: 1...8, using: &random) {
         let place = Int.random(in: 0..<bytes.count, using: &random)

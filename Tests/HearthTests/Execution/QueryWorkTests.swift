@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -6,9 +7,8 @@ import Testing
 
 /// What answers cost in entries and documents, whatever the clock says.
 @Suite(.serialized) struct QueryWorkTests {
-  static let isLong = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
   /// The table is the same whatever the size.
-  static let sizes = isLong ? [10_000, 100_000, 1_000_000] : [2000]
+  static let sizes = Soak.isOn ? [10_000, 100_000, 1_000_000] : [2000]
 
   private static let books = ResourcePath(["books"])
 
@@ -262,7 +262,7 @@ import Testing
   @Test func `a page of a group costs what it returns, however many collections there are`()
     async throws
   {
-    let count = Self.isLong ? 1_000_000 : 2000
+    let count = Soak.isOn ? 1_000_000 : 2000
     let world = try await QueryWorld([])
     for start in stride(from: 0, to: count, by: 2000) {
       try await world.database.add(

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -205,7 +206,7 @@ import Testing
     _ kind: ListeningFixture.Kind
   ) async throws {
     var events = 0
-    for seed in Soak.scenarios(Soak.isOn ? 300 : 15, andOnce: 114, 152, 268) {
+    for seed in Soak.seeds(Soak.isOn ? 300 : 15, andOnce: 114, 152, 268) {
       var random = SeededGenerator(seed: seed)
       let fixture = try ListeningFixture(kind, seed: seed)
       let registry = fixture.registry()

@@ -1,6 +1,7 @@
 import Foundation
 import LMDB
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -51,13 +52,12 @@ import Testing
 
   /// Nothing here may end the process; what is refused is refused in the database's own words.
   @Test func `random calls with odd arguments are done or refused`() async throws {
-    let isSoak = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
-    let seed = isSoak ? UInt64.random(in: 0...UInt64.max) : 0xAD7E
+    let seed = Soak.isOn ? UInt64.random(in: 0...UInt64.max) : 0xAD7E
     var random = SeededGenerator(seed: seed)
     let db = try Firestore.open(at: path, settings: Odd.settings)
     db.unobservedWriteFailureHandler = { #expect($0.domain == FirestoreErrorDomain, "\($0)") }
     var refused = 0
-    for _ in 0..<(isSoak ? 5000 : 400) {
+    for _ in 0..<(Soak.isOn ? 5000 : 400) {
       do {
         try await Odd.call(db, &random)
       } catch is EncodingError {
@@ -69,7 +69,7 @@ import Testing
         #expect((error as NSError).domain == FirestoreErrorDomain, "seed \(seed): \(error)")
       }
     }
-    #expect(refused > 50 && (isSoak || refused < 400), "seed \(seed)")
+    #expect(refused > 50 && (Soak.isOn || refused < 400), "seed \(seed)")
     try await db.terminate()
     try await Firestore.open(at: path).terminate()
   }

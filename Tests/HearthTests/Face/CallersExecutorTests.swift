@@ -1,5 +1,6 @@
 import Foundation
 import ProcessorTime
+import TestSupport
 import Testing
 
 @testable import Hearth

@@ -2,7 +2,7 @@ import FirebaseCore
 import FirebaseFirestore
 import FirebaseSharedSwift
 import Foundation
-import TestThreads
+import TestSupport
 import Testing
 
 import class FirebaseCore.FirebaseApp

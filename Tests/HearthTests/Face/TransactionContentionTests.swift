@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -8,7 +9,6 @@ import Testing
 /// Transactions that want the same documents are all done, in turns.
 @Suite(.serialized, .timeLimit(patience)) struct TransactionContentionTests {
   private let folder = TemporaryFolder()
-  private static let isSoak = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
 
   private func open() throws -> Firestore {
     let settings = FirestoreSettings()
@@ -137,11 +137,11 @@ import Testing
 
   @Test(
     .embedded("It is about the order of turns."),
-    arguments: isSoak ? [2, 4, 8, 16, 32, 64] : [2, 16, 64])
+    arguments: Soak.isOn ? [2, 4, 8, 16, 32, 64] : [2, 16, 64])
   func `increments of one document by many tasks are all done`(tasks: Int) async throws {
     let db = try open()
     let document = db.document("counters/a")
-    let each = Self.isSoak ? 100 : 20
+    let each = Soak.isOn ? 100 : 20
     let clock = ContinuousClock()
     let began = clock.now
     try await withThrowingTaskGroup(of: Void.self) { group in

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -6,7 +7,7 @@ import Testing
 
 /// How many random documents a law is tried on: thorough when asked, brief by default.
 private let documentCount =
-  ProcessInfo.processInfo.environment["HEARTH_SOAK"] == nil ? 25_000 : 1_000_000
+  Soak.isOn ? 1_000_000 : 25_000
 
 struct DocumentBodyTests {
   /// Four seeds, so that four cores share the hundred thousand documents.

@@ -1,11 +1,12 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Hearth
 @testable import HearthEngine
 
 private let damageCount =
-  ProcessInfo.processInfo.environment["HEARTH_SOAK"] == nil ? 15_000 : 2_000_000
+  Soak.isOn ? 2_000_000 : 15_000
 
 /// Whatever the stored bytes are, reading them gives values or a `Status`, and never traps.
 struct DocumentDamageTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import LMDB
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -19,8 +19,8 @@ import Testing
   @Test func `a turned bit is reported, or changes nothing`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = SeededGenerator(seed: seed)
-    let worlds = isSoak ? 8 : 2
-    let flips = isSoak ? 1600 : 100
+    let worlds = Soak.isOn ? 8 : 2
+    let flips = Soak.isOn ? 1600 : 100
     var counts = Counts()
     for world in 0..<worlds {
       let whole = try DamageWorld.make(world, in: folder, &random)
@@ -49,7 +49,7 @@ import Testing
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = SeededGenerator(seed: seed)
     var reported = 0
-    let cuts = isSoak ? 2000 : 100
+    let cuts = Soak.isOn ? 2000 : 100
     let whole = try DamageWorld.make(1, in: folder, &random)
     let expected = try contents(whole)
     for _ in 0..<cuts {
@@ -149,9 +149,6 @@ import Testing
     }
   }
 }
-
-/// Long runs are asked for by HEARTH_SOAK.
-let isSoak = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
 
 /// Files with documents of all sizes, deep trees, free pages, long names, documents that expire, an index
 /// that is ready and one that is half built.

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import LMDB
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -184,7 +184,7 @@ import Testing
     var random = SeededGenerator(seed: seed)
     let (whole, documents) = try made(1, seed)
     var lost = 0
-    for _ in 0..<(isSoak ? 500 : 25) {
+    for _ in 0..<(Soak.isOn ? 500 : 25) {
       var damaged = whole
       for _ in 0..<Int.random(in: 1...20, using: &random) {
         let place = Int.random(in: 0..<damaged.count, using: &random)

@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import Hearth

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 import Glibc
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import Hearth

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -18,7 +19,7 @@ import Testing
     _ kind: ListeningFixture.Kind
   ) async throws {
     var tally = JoinScenario.Tally()
-    for seed in Soak.scenarios(Self.scenarios, andOnce: 3756, 6961) {
+    for seed in Soak.seeds(Self.scenarios, andOnce: 3756, 6961) {
       var scenario = try JoinScenario(seed: seed, kind)
       do { try scenario.run() } catch { throw JoinScenario.Mismatch("seed \(seed): \(error)") }
       tally.add(scenario.tally)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -8,9 +9,8 @@ import Testing
 /// Agreement: the engine, the reference, and what Firestore recorded.
 @Suite struct QueryAgreementTests {
   /// Worlds of each kind, and queries asked of each; more than 20,000 in all with HEARTH_SOAK.
-  static let isLong = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
-  static let worlds: UInt64 = isLong ? 40 : 6
-  static let queries = isLong ? 600 : 100
+  static let worlds: UInt64 = Soak.isOn ? 40 : 6
+  static let queries = Soak.isOn ? 600 : 100
 
   @Test func `the reference finds what Firestore found`() throws {
     let json = try JSON(resource: "vectors/queries.json")
@@ -72,7 +72,7 @@ import Testing
       documents, keyLimit: KeyLimit(keyLimit), configure: { $0.scanThreads = 4 })
     var asked = 0
     var large = 0
-    while asked < (Self.isLong ? 1000 : 20) {
+    while asked < (Soak.isOn ? 1000 : 20) {
       var query = random.query(documents)
       query.scope = .collection(books)
       let touched = ReadCounters()

@@ -1,3 +1,5 @@
+import TestSupport
+
 /// A random pattern as a tree, with its meaning by definition: the sets of positions at which a
 /// match can end. Independent of the parser, the program and the automaton.
 indirect enum ReferencePattern {

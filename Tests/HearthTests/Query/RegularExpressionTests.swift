@@ -1,6 +1,6 @@
 import Foundation
 import ProcessorTime
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import HearthEngine

@@ -1,4 +1,5 @@
 import ProcessorTime
+import TestSupport
 import Testing
 
 @testable import Hearth

@@ -1,4 +1,4 @@
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import Hearth

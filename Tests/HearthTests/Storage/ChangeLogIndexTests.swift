@@ -1,6 +1,7 @@
 import Foundation
 import LMDB
 import ProcessorTime
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -60,7 +61,7 @@ import Testing
 
   @Test(arguments: Keys.allCases)
   func `the changes of a scope are those that a walk over the log finds`(keys: Keys) throws {
-    for seed in Soak.seeds(17) {
+    for seed in Soak.seeds(from: 17) {
       var random = SeededGenerator(seed: seed)
       let fixture = try StoreFixture {
         $0.keyLimit = keys.limit

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -24,7 +25,7 @@ import Testing
   @Test(arguments: World.allCases)
   func `a long run of random requests equals a plain dictionary`(_ world: World) async throws {
     let rounds = Soak.isOn ? 5000 : 250
-    for seed in Soak.seeds(UInt64(world.rawValue.utf8.count)) {
+    for seed in Soak.seeds(from: UInt64(world.rawValue.utf8.count)) {
       let fixture = try StoreFixture(world.configure)
       var run = ModelRun(seed: seed, fixture)
       do {
@@ -56,25 +57,6 @@ extension StoreModelTests {
     #expect(try fixture.store.check().tombstones == 5)
   }
 }
-
-/// Lengths that a soak run stretches: `HEARTH_SOAK=1`.
-enum Soak {
-  static let isOn = getenv("HEARTH_SOAK") != nil
-
-  /// The first seeds and those that failed once; only the one of `HEARTH_SEED`, to repeat it.
-  static func scenarios(_ count: Int, andOnce failed: UInt64...) -> [UInt64] {
-    let only = getenv("HEARTH_SEED").flatMap { UInt64(String(cString: $0)) }
-    return only.map { [$0] } ?? Array(0..<UInt64(count)) + failed
-  }
-
-  static func seeds(_ base: UInt64) -> [UInt64] { isOn ? (0..<8).map { base + $0 * 101 } : [base] }
-}
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// What the store is held against: everything in dictionaries, nothing clever.
 private struct Model {

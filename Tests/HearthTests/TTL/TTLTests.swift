@@ -1,6 +1,7 @@
 import Foundation
 import LMDB
 import ProcessorTime
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -21,7 +22,7 @@ struct TTLTests {
     var random = SeededGenerator(seed: seed)
     // Most keys are cut.
     let fixture = try StoreFixture { $0.keyLimit = KeyLimit(24) }
-    for round in 0..<(isSoak ? 400 : 40) {
+    for round in 0..<(Soak.isOn ? 400 : 40) {
       var requests: [[Mutation]] = []
       for _ in 0..<Int.random(in: 1...4, using: &random) {
         var mutations: [Mutation] = []

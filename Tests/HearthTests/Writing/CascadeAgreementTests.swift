@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -13,7 +14,7 @@ import Testing
   @Test func `closures read what their deletions leave, and leave what they have read`()
     async throws
   {
-    for seed in Soak.seeds(51) {
+    for seed in Soak.seeds(from: 51) {
       var random = Random(SeededGenerator(seed: seed))
       let fixture = try BackendFixture()
       let clock = fixture.clock

@@ -1,4 +1,5 @@
 import LMDB
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -13,7 +14,7 @@ import Testing
     _ world: StoreModelTests.World
   ) throws {
     let rounds = Soak.isOn ? 3000 : 300
-    for seed in Soak.seeds(UInt64(world.rawValue.utf8.count)) {
+    for seed in Soak.seeds(from: UInt64(world.rawValue.utf8.count)) {
       var run = try Run(seed: seed, world)
       do {
         for round in 0..<rounds { try run.step(round) }

@@ -1,6 +1,6 @@
 import Foundation
 import LMDB
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import Hearth

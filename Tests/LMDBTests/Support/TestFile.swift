@@ -29,9 +29,6 @@ final class TestFile: Sendable {
   }
 }
 
-/// The thread sanitizer leaves a program little address space.
-let hasThreadSanitizer = dlsym(nil, "__tsan_init") != nil
-
 /// Bytes from text, for the length of a call.
 func bytes<R>(_ text: String, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
   try Array(text.utf8).withUnsafeBytes(body)
@@ -79,6 +76,3 @@ extension Environment {
     try read { try $0.text(table(name), key) }
   }
 }
-
-/// Long runs are asked for by HEARTH_SOAK.
-let isSoak = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil

@@ -1,5 +1,5 @@
 import ProcessorTime
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import HearthEngine

@@ -1,12 +1,11 @@
 #if Postgres
   import Foundation
-
-  @testable import Hearth
+  import Synchronization
 
   /// A way to the server that counts round trips, and can cut connections at the worst moment.
-  final class PostgresProxy: Sendable {
+  package final class PostgresProxy: Sendable {
     /// When a connection is cut that sends a commit.
-    enum Cut {
+    package enum Cut: Sendable {
       /// The server has all of it, and its answer does not come back.
       case afterCommit
       /// The server has only a part of it.
@@ -21,14 +20,14 @@
       var isOpen = true
     }
 
-    let port: UInt16
+    package let port: UInt16
     private let listening: Int32
     private let target: UInt16
-    private let state = Guarded(State())
+    private let state = Mutex(State())
     /// Added in each direction, in microseconds.
     private let delay: UInt32
 
-    init(to target: UInt16, delayMicroseconds: UInt32 = 0) throws {
+    package init(to target: UInt16, delayMicroseconds: UInt32 = 0) throws {
       self.target = target
       delay = delayMicroseconds
       let listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -55,23 +54,23 @@
     }
 
     /// How often statements were sent whose answer was waited for.
-    var roundTrips: Int { state.withLock(\.roundTrips) }
-    var cuts: Int { state.withLock(\.cuts) }
+    package var roundTrips: Int { state.withLock { $0.roundTrips } }
+    package var cuts: Int { state.withLock { $0.cuts } }
 
     /// From now on, the next connection that sends a commit is cut.
-    func cutNextCommit(_ cut: Cut = .afterCommit) { state.withLock { $0.cut = cut } }
+    package func cutNextCommit(_ cut: Cut = .afterCommit) { state.withLock { $0.cut = cut } }
 
     /// From now on, connections that are in use are cut, and new ones have no answer.
-    func fallSilent() { state.withLock { $0.isSilent = true } }
+    package func fallSilent() { state.withLock { $0.isSilent = true } }
 
-    func close() {
+    package func close() {
       state.withLock { $0.isOpen = false }
       shutdown(listening, Int32(SHUT_RDWR))
       Glibc.close(listening)
     }
 
     private func accept() {
-      while state.withLock(\.isOpen) {
+      while state.withLock { $0.isOpen } {
         let client = Glibc.accept(listening, nil, nil)
         guard client >= 0 else { return }
         let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -90,7 +89,7 @@
           Glibc.close(server)
           continue
         }
-        let isSilent = state.withLock(\.isSilent)
+        let isSilent = state.withLock { $0.isSilent }
         Thread { [self] in
           if isSilent { wait(for: client) } else { relay(client, server) }
           Glibc.close(client)
@@ -117,7 +116,7 @@
         guard poll(&polls, 2, -1) > 0 || errno == EINTR else { return }
         if polls[0].revents != 0 {
           let count = recv(client, &buffer, buffer.count, 0)
-          guard count > 0, !state.withLock(\.isSilent) else { return }
+          guard count > 0, !state.withLock({ $0.isSilent }) else { return }
           let before = messages.roundTrips
           messages.take(buffer.prefix(count))
           let cut = note(messages, messages.roundTrips - before)

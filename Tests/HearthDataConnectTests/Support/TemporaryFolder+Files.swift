@@ -1,19 +1,7 @@
 import Foundation
+import TestSupport
 
-/// A folder for one test, removed with the test.
-final class TemporaryFolder: Sendable {
-  let path: String
-
-  init() throws {
-    // Without symbolic links: paths are compared.
-    path =
-      FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
-      .appending(path: "hearth-dataconnect-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-
+extension TemporaryFolder {
   func write(_ text: String, to file: String) throws {
     let url = URL(filePath: "\(path)/\(file)")
     try FileManager.default.createDirectory(
