@@ -323,7 +323,7 @@ let package = Package(
     .testTarget(
       name: "HearthMacrosTests",
       dependencies: [
-        "Hearth", "HearthEngine", "HearthTesting", "CompilerCheck",
+        "Hearth", "HearthEngine", "HearthTesting", "CompilerCheck", "TestSupport",
         .target(name: "HearthMacros", condition: .when(traits: ["Macros"])),
       ]),
     .testTarget(

@@ -75,7 +75,7 @@ import Testing
       unknown.last?.hasPrefix(#"{"id":9,"failure":"connector","message":"The emulator"#) == true)
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(patience))
   func `a subscription has signals until its client unsubscribes`() async throws {
     defer { server.stop() }
     let socket = try #require(
@@ -115,7 +115,7 @@ import Testing
     #expect(signals.contains(#"{"refresh":4}"#) && !signals.contains(#"{"refresh":1}"#))
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(patience))
   func `a line that is no request ends the connection with an error`() async throws {
     defer { server.stop() }
     let deep = String(repeating: "[", count: 100_000)
@@ -134,7 +134,7 @@ import Testing
     #expect(try await isServing())
   }
 
-  @Test(.timeLimit(.minutes(2))) func `a line has a limit`() async throws {
+  @Test(.timeLimit(patience)) func `a line has a limit`() async throws {
     defer { server.stop() }
     let long = [UInt8](repeating: UInt8(ascii: "a"), count: LineConnection.maximumLineBytes + 1)
     let lines = try await exchange(long, isHalfClosed: false)
@@ -142,7 +142,7 @@ import Testing
     #expect(try await isServing())
   }
 
-  @Test(.timeLimit(.minutes(2))) func `connections have a limit`() async throws {
+  @Test(.timeLimit(patience)) func `connections have a limit`() async throws {
     defer { server.stop() }
     let sockets = try (0..<64).map { _ in
       try #require(
@@ -155,7 +155,7 @@ import Testing
     #expect(try await isServing())
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(patience))
   func `a connection whose other side takes nothing ends`() async throws {
     server.stop()
     let (listener, port) = try LoopbackSocket.listening(host: "127.0.0.1", port: 0)
@@ -175,7 +175,7 @@ import Testing
     try await until { hasEnded.withLock(\.self) }
   }
 
-  @Test(.timeLimit(.minutes(2))) func `random bytes and broken requests end no process`()
+  @Test(.timeLimit(patience)) func `random bytes and broken requests end no process`()
     async throws
   {
     defer { server.stop() }

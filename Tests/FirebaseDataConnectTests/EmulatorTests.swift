@@ -5,6 +5,7 @@ import Hearth
 import HearthDataConnect
 import HearthTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import FirebaseDataConnect
@@ -143,7 +144,7 @@ import Testing
     #expect(error?.message == "permission denied")
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(patience))
   func `mutations of any client and of the server's process refresh subscriptions`() async throws {
     defer { server.stop() }
     let (first, second) = (try client(), try client())
@@ -164,7 +165,7 @@ import Testing
     #expect(get.lastError == nil && list.lastError == nil)
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(patience))
   func `a cached result is too old when any client has written its rows`() async throws {
     defer { server.stop() }
     let cached = try client(cache: CacheSettings(storage: .memory, maxAge: 1000))
@@ -188,7 +189,7 @@ import Testing
     #expect(server.connectionCount == 2)
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(patience))
   func `subscriptions go on after the emulator was started again`() async throws {
     let client = try client(cache: CacheSettings(storage: .memory, maxAge: 1000))
     _ = try await mutate(client, "Add", ["id": 1, "title": "a"])
@@ -215,7 +216,7 @@ import Testing
     subscription.cancel()
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(patience))
   func `a mutation whose connection breaks has an unknown outcome, and is sent once`() async throws
   {
     server.stop()
@@ -233,7 +234,7 @@ import Testing
     #expect(silent.lineCount == 1)
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(patience))
   func `a cancelled task does not wait for its answer`() async throws {
     server.stop()
     let silent = try SilentServer()
@@ -284,7 +285,7 @@ import Testing
     _ = try await mutate(client, "Add", ["id": 1, "title": "a"])
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(patience))
   func `results that were cached before a connection ended are too old after the next one`()
     async throws
   {
@@ -320,7 +321,7 @@ import Testing
 
   // MARK: Changes of the connector
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(patience))
   func `rows get the form of a newer schema when it is loaded, and lose no value`() async throws {
     defer { server.stop() }
     let client = try client()
@@ -359,7 +360,7 @@ import Testing
     #expect(after.count == 3 && after.allSatisfy { $0["title"] as? String == "a" })
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(patience))
   func `an emulator is as strict as the program asks for, or as it is itself`() async throws {
     defer { server.stop() }
     let settings = DataConnectSettings(isStrict: true)
@@ -387,7 +388,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(patience))
   func `an emulator refreshes on changes for the programs that ask for it`() async throws {
     defer { server.stop() }
     let settings = DataConnectSettings(refreshesOnChange: true)
@@ -407,7 +408,7 @@ import Testing
     for subscription in subscriptions { subscription.cancel() }
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(patience))
   func `an older client works after a column was added, and subscriptions are refreshed`()
     async throws
   {
@@ -440,7 +441,7 @@ import Testing
 }
 
 extension EmulatorTests {
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(patience))
   func `a subscription that connects again waits for connectors that are not there yet`()
     async throws
   {

@@ -2,6 +2,7 @@ import Foundation
 import Hearth
 import HearthTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import FirebaseDataConnect
@@ -653,7 +654,7 @@ import Testing
     ProcessInfo.processInfo.environment["HEARTH_TEST_BACKEND"] != nil
 
   @Test(
-    .timeLimit(.minutes(2)), .enabled(if: !isNoFile, "The helper opens a file."),
+    .timeLimit(patience), .enabled(if: !isNoFile, "The helper opens a file."),
     arguments: [CacheSettings.Storage.memory, .persistent])
   func `mutations of another process make results too old, also by a filter`(
     storage: CacheSettings.Storage

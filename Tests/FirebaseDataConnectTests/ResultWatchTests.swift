@@ -2,12 +2,13 @@ import Foundation
 import Hearth
 import HearthTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import FirebaseDataConnect
 
 /// Subscriptions of a connector that follow the data.
-@Suite(.timeLimit(.minutes(2))) struct ResultWatchTests {
+@Suite(.timeLimit(patience)) struct ResultWatchTests {
   private static let schema = """
     type Studio @table(key: "name") { name: String! }
     type Movie @table(key: "title") {

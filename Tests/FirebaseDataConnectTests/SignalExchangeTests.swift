@@ -2,12 +2,13 @@ import Foundation
 import Hearth
 import HearthTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import FirebaseDataConnect
 
 /// Two processes on one database, as their exchanges: what one waits for, and the other records.
-@Suite(.timeLimit(.minutes(2))) struct SignalExchangeTests {
+@Suite(.timeLimit(patience)) struct SignalExchangeTests {
   private typealias Interests = SignalExchange.Interests
   private typealias Mutated = SubscriptionHub.Mutated
 

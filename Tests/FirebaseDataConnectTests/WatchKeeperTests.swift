@@ -1,12 +1,13 @@
 import Foundation
 import Hearth
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import FirebaseDataConnect
 
 /// Listeners of a subscription that end with an error.
-@Suite(.timeLimit(.minutes(1))) struct WatchKeeperTests {
+@Suite(.timeLimit(patience)) struct WatchKeeperTests {
   private struct Failure: Error {}
 
   private struct Begun {

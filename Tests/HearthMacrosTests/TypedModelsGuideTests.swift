@@ -3,6 +3,7 @@
   import Hearth
   import HearthMacros
   import HearthTesting
+  import TestSupport
   import Testing
 
   // What the page on typed models shows, word for word.
@@ -80,8 +81,7 @@
       }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `the page on typed models does what it says`() async throws
-    {
+    @Test(.timeLimit(patience)) func `the page on typed models does what it says`() async throws {
       let database = try TemporaryDatabase()
       let db = database.firestore
       let output = Output()

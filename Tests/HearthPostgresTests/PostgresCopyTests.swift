@@ -1,13 +1,14 @@
 #if Postgres
   import Foundation
   import PostgresTestServer
+  import TestSupport
   import Testing
 
   @testable import Hearth
   @testable import HearthEngine
 
   /// Moving between a file and a server.
-  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(.minutes(20)))
+  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(patience))
   struct PostgresCopyTests {
     private let folder = NSTemporaryDirectory() + "/hearth-copy-\(UUID().uuidString)"
 

@@ -1,6 +1,7 @@
 #if Postgres
   import Foundation
   import PostgresTestServer
+  import TestSupport
   import Testing
 
   @testable import Hearth
@@ -8,7 +9,7 @@
   @testable import HearthPostgres
 
   /// The tables are upgraded by one process while another one has them open.
-  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(.minutes(20)))
+  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(patience))
   struct PostgresFormatTests {
     private func integer(_ sql: String, _ connection: PostgresConnection) throws -> Int64 {
       try #require(try connection.run([PostgresStatement(sql)]).first?.integer(0, 0))

@@ -8,7 +8,7 @@
 
   /// Transactions and listeners of three processes that use the same documents at once: each process is
   /// an instance with its own connections.
-  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(.minutes(10)))
+  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(patience))
   struct PostgresIsolationTests {
     private static func open() throws -> [Firestore] {
       let url = try PostgresServer.newURL()

@@ -2,6 +2,7 @@
   import Foundation
   import Logging
   import PostgresTestServer
+  import TestSupport
   import Testing
 
   @testable import Hearth
@@ -9,7 +10,7 @@
   @testable import HearthPostgres
 
   /// A server that lets in nobody without encryption and a password.
-  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(.minutes(2)))
+  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(patience))
   struct PostgresLoginTests {
     private func withServer(_ body: (_ url: String) async throws -> Void) async throws {
       let server = try OwnServer(environment: ["HEARTH_POSTGRES_TLS": "1"])

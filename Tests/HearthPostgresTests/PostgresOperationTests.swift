@@ -2,6 +2,7 @@
   import Foundation
   import Logging
   import PostgresTestServer
+  import TestSupport
   import Testing
 
   @testable import Hearth
@@ -10,7 +11,7 @@
 
   /// What a service meets in production: outages, large tables, processes that end in the middle, other
   /// databases on the same server.
-  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(.minutes(5)))
+  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(patience))
   struct PostgresOperationTests {
     private func fill(
       _ db: Firestore, _ collection: String, _ count: Int, fillerBytes: Int = 0

@@ -8,7 +8,7 @@
   @testable import HearthEngine
 
   /// Commits with constraints, and closures, are planned as they are over a file.
-  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(.minutes(10)))
+  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(patience))
   struct PostgresPlanTests {
     private static let unique = FirestoreIndex(unique: "books", .ascending("n"))
     private static let rule = FirestoreReferenceRule(

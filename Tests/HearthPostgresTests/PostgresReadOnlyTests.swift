@@ -1,6 +1,7 @@
 #if Postgres
   import Foundation
   import PostgresTestServer
+  import TestSupport
   import Testing
 
   @testable import Hearth
@@ -8,7 +9,7 @@
   @testable import HearthPostgres
 
   /// A role that has no right but `SELECT`.
-  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(.minutes(2)))
+  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(patience))
   struct PostgresReadOnlyTests {
     /// The same schema for a role with `SELECT` alone, whose transactions only read by default.
     private func readersURL(_ url: String) throws -> String {

@@ -8,7 +8,7 @@
   @testable import HearthEngine
 
   /// Rules by which documents must exist, of processes with connections of their own.
-  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(.minutes(10)))
+  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(patience))
   struct PostgresReferenceTests {
     private static func open(_ count: Int) throws -> [Firestore] {
       let url = try PostgresServer.newURL()

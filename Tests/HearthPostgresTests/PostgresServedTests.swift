@@ -10,7 +10,7 @@
   @testable import HearthPostgres
 
   /// What a server of Firestore's clients needs of the backend behind it.
-  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(.minutes(5)))
+  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(patience))
   struct PostgresServedTests {
     private static let path = ResourcePath(["counters", "one"])
 

@@ -10,7 +10,7 @@
 
   /// What a database on a PostgreSQL server promises in addition to what every database does. The public
   /// API's tests are run over it by `HEARTH_TEST_BACKEND=postgres`.
-  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(.minutes(20)))
+  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(patience))
   struct PostgresTests {
     @Test func `what was acknowledged is there for another process and after reopening`()
       async throws

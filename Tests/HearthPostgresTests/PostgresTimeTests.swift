@@ -2,6 +2,7 @@
   import Foundation
   import Logging
   import PostgresTestServer
+  import TestSupport
   import Testing
 
   @testable import Hearth
@@ -9,7 +10,7 @@
   @testable import HearthPostgres
 
   /// Times of commits under a clock that is wrong, and the way back.
-  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(.minutes(20)))
+  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(patience))
   struct PostgresTimeTests {
     private static let year: Int64 = 365 * 86_400 * 1_000_000
     /// 2026-01-01.

@@ -11,7 +11,7 @@
   @testable import HearthPostgres
 
   /// Agreement: commits that the server decides, commits that are decided here, and the memory backend.
-  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(.minutes(20)))
+  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(patience))
   struct RemoteBlindPlanTests {
     static let seeds: Range<UInt64> = 0..<(Soak.isOn ? 40 : 4)
 

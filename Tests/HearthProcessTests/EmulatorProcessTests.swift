@@ -52,7 +52,7 @@
       return connector
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(patience))
     func `a generated package runs against the process, also with a newer schema`() async throws {
       let first = try start()
       let connector = try client(first.port)
@@ -93,7 +93,7 @@
       #expect(second.process.lines().isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(patience))
     func `a migration that is killed goes on where it ended`() async throws {
       let path = folder.path + "/films.hearth"
       let count = 4000
@@ -148,7 +148,7 @@
       try await db.terminate()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(patience))
     func `acknowledged mutations are there after the process was killed under load`() async throws {
       var port = 0
       var acknowledged: Set<String> = []

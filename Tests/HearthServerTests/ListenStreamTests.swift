@@ -10,7 +10,7 @@
 
   @testable import HearthServer
 
-  @Suite(.timeLimit(.minutes(3))) struct ListenStreamTests {
+  @Suite(.timeLimit(patience)) struct ListenStreamTests {
     /// A world of writers and one listener, whose stream is cut and resumed at random moments.
     @Test func `after each snapshot the client has what the query finds at its time`()
       async throws

@@ -4,12 +4,13 @@
   import GRPCCore
   import HearthEngine
   import Logging
+  import TestSupport
   import Testing
 
   @testable import HearthServer
 
   /// A server ends, whatever its clients leave open.
-  @Suite(.timeLimit(.minutes(1))) struct ShutdownTests {
+  @Suite(.timeLimit(patience)) struct ShutdownTests {
     @Test func `a write stream that is open ends with a status`() async throws {
       try await TestServer.run { server in
         let ended = await #expect(throws: RPCError.self) {

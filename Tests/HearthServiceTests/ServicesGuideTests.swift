@@ -233,7 +233,7 @@
       try await db.terminate()
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a stream ends with its group`() async throws {
+    @Test(.timeLimit(patience)) func `a stream ends with its group`() async throws {
       defer { try? FileManager.default.removeItem(at: folder) }
       let db = try Opener(folder: folder).open(at: "books.hearth")
       let books = db.collection("books")
@@ -249,7 +249,7 @@
       await #expect(throws: NSError.self) { try await books.getDocuments() }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(patience))
     func `the shutdown does not wait for large snapshots, nor for a thread`() async throws {
       defer { try? FileManager.default.removeItem(at: folder) }
       let db = try Opener(folder: folder).open(at: "books.hearth")

@@ -2,11 +2,12 @@ import Foundation
 import Hearth
 import HearthTesting
 import ParseSwift
+import TestSupport
 import Testing
 
 @Suite struct BlockingTests {
   /// As many as block every thread of Swift's concurrency many times over.
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(patience))
   func `64 tasks that save synchronously at once end`() async throws {
     let database = try TemporaryDatabase()
     let firestore = database.firestore

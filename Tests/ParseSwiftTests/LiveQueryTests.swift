@@ -4,6 +4,7 @@ import Hearth
 import HearthTesting
 import ParseSwift
 import Synchronization
+import TestSupport
 import Testing
 
 /// Says when it is read from a document.
@@ -95,7 +96,7 @@ private final class TrafficJam: Sendable {
     return "\(kind) \(event.object.name ?? "")"
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `callbacks receive the events of their kinds, until the end`() async throws {
     try await ParseSwift.withFirestore(firestore) {
       let seen = Mutex<[String]>([])
@@ -139,7 +140,7 @@ private final class TrafficJam: Sendable {
   }
 
   /// The event was handed over, and its task waits for a thread, when the live query ends.
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `an event that was on its way is not reported after the end`() async throws {
     try await ParseSwift.withFirestore(firestore) {
       let seen = Mutex<[Int]>([])
@@ -178,7 +179,7 @@ private final class TrafficJam: Sendable {
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `changes continue from a state, also after a restart`() async throws {
     var token: ChangeToken?
     try await ParseSwift.withFirestore(firestore) {
@@ -232,7 +233,7 @@ private final class TrafficJam: Sendable {
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `an older object that follows into a limit has entered, unchanged as it is`() async throws {
     try await ParseSwift.withFirestore(firestore) {
       let places = try await ["a", "b", "c"].enumerated().map { Place(name: $1, number: $0 + 1) }
@@ -284,7 +285,7 @@ private final class TrafficJam: Sendable {
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `a live query before the database is initialized fails`() async throws {
     try await database.firestore.terminate()
     let error = await #expect(throws: ParseError.self) {

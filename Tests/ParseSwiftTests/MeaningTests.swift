@@ -2,6 +2,7 @@ import Foundation
 import Hearth
 import HearthTesting
 import ParseSwift
+import TestSupport
 import Testing
 
 /// Conditions, orders and events mean what they mean in Parse.
@@ -268,7 +269,7 @@ import Testing
     return seen
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `an object that existed and comes to match has entered, however quiet the query was`()
     async throws
   {
@@ -286,7 +287,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `a new object behind a limit has entered when the results before it are gone`() async throws
   {
     try await ParseSwift.withFirestore(firestore) {
@@ -301,7 +302,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `an object that no longer matches has left, also if it is deleted later`() async throws {
     try await ParseSwift.withFirestore(firestore) {
       let token = try await firestore.changeToken()
@@ -332,7 +333,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `a condition on other objects tells new objects from older ones`() async throws {
     try await ParseSwift.withFirestore(firestore) {
       let author = try await Author(name: "x").save()

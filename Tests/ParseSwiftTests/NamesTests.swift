@@ -3,6 +3,7 @@ import Foundation
 import Hearth
 import HearthTesting
 import ParseSwift
+import TestSupport
 import Testing
 
 /// A page with the score of a search, bytes, and a merge of its own.
@@ -321,7 +322,7 @@ private struct Leaflet: ParseObject, ParseQueryScorable {
 
   /// Law: in the mode of Swift 5, a completion may use its object on the main actor, as in Parse's
   /// documentation.
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(patience))
   func `completions that touch self on the main actor compile in the mode of Swift 5`() throws {
     let snippet = """
       import Foundation
@@ -362,7 +363,7 @@ private struct Leaflet: ParseObject, ParseQueryScorable {
     #expect(wrong[1].count == 1)
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(patience))
   func `what has no meaning is refused by the compiler, with what to do instead`() throws {
     let uses = [
       "polygon(\"a\", contains: try ParseGeoPoint(latitude: 0, longitude: 0))",

@@ -1,6 +1,7 @@
 import Foundation
 import HearthTesting
 import ParseSwift
+import TestSupport
 import Testing
 
 // The programs of the pages on data of Parse's playground, in our own words. A line that differs
@@ -122,7 +123,7 @@ private func result<Value: Sendable>(
 
   init() throws { database = try TemporaryDatabase() }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `page 1, the first object`() async throws {
     try await ParseSwift.withFirestore(database.firestore) {
       let (score, score2) = (GameScore(points: 10), GameScore(points: 3))
@@ -185,7 +186,7 @@ private func result<Value: Sendable>(
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `page 2, finding objects`() async throws {
     try await ParseSwift.withFirestore(database.firestore) {
       var score = GameScore()
@@ -241,7 +242,7 @@ private func result<Value: Sendable>(
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `page 5, access`() async throws {
     try await ParseSwift.withFirestore(database.firestore) {
       do {
@@ -256,7 +257,7 @@ private func result<Value: Sendable>(
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `page 7, places`() async throws {
     try await ParseSwift.withFirestore(database.firestore) {
       var score = GameScore(points: 10)
@@ -292,7 +293,7 @@ private func result<Value: Sendable>(
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `page 8, pointers`() async throws {
     try await ParseSwift.withFirestore(database.firestore) {
       var newBook = Novel(title: "hello")
@@ -329,7 +330,7 @@ private func result<Value: Sendable>(
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `page 9, files`() async throws {
     try await ParseSwift.withFirestore(database.firestore) {
       var score = GameScore(points: 52)
@@ -359,7 +360,7 @@ private func result<Value: Sendable>(
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `page 13, operations`() async throws {
     try await ParseSwift.withFirestore(database.firestore) {
       let savedScore = try await GameScore(points: 102).save()
@@ -377,7 +378,7 @@ private func result<Value: Sendable>(
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `page 15, ids of a program's own`() async throws {
     try await ParseSwift.withFirestore(database.firestore) {
       let score = GameScore(objectId: "myObjectId", points: 10)

@@ -4,6 +4,7 @@ import Hearth
 import HearthTesting
 import ParseSwift
 import Synchronization
+import TestSupport
 import Testing
 
 /// Promises of the tutorial, and of the original's users, that no other test is about.
@@ -192,7 +193,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `synchronous calls of 32 threads end`() throws {
     let firestore = firestore
     let failures = Mutex(0)

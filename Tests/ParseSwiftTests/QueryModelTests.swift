@@ -127,7 +127,7 @@ import Testing
     return one.map { $0 < other } ?? true
   }
 
-  @Test(.timeLimit(.minutes(10)))
+  @Test(.timeLimit(patience))
   func `random queries find what a plain evaluation finds`() async throws {
     for seed in Self.seeds {
       let database = try TemporaryDatabase()

@@ -155,7 +155,7 @@ extension Place: ParseKeyed {
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `a query with a limit of 0 has no results, wherever it is`() async throws {
     try await ParseSwift.withFirestore(database.firestore) {
       let author = try await Author(name: "Ann").save()

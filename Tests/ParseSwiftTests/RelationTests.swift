@@ -3,6 +3,7 @@ import Hearth
 import HearthTesting
 import ParseSwift
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct RelationTests {
@@ -244,7 +245,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `a live query follows the objects that included objects refer to`() async throws {
     struct Review: ParseObject {
       var objectId: String?
@@ -279,7 +280,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `a live query says whether an object entered, left, or was created or deleted`()
     async throws
   {

@@ -360,7 +360,7 @@ private struct Contact: ParseObject {
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `relations of an object are hidden with it, in both directions`() async throws {
     try await ParseSwift.withFirestore(firestore) {
       let author = try await Author(name: "Ann").save()

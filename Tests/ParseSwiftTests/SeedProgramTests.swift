@@ -3,12 +3,13 @@ import Hearth
 import HearthTesting
 import ParseSwift
 import Synchronization
+import TestSupport
 import Testing
 
 /// The tutorial's program: its controllers, without UIKit. The text lost its dots and its capitals;
 /// edits beyond those are marked "Edit".
 @Suite(.serialized) struct SeedProgramTests {
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `the tutorial's program runs, and its details are right after a restart`() async throws {
     let database = try TemporaryDatabase()
     // Edit: instead of the application's keys.

@@ -3,6 +3,7 @@ import Hearth
 import HearthTesting
 import ParseSwift
 import Synchronization
+import TestSupport
 import Testing
 
 /// An album equals another one with its id, whatever it contains.
@@ -101,7 +102,7 @@ private struct Volume: ParseObject {
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `a live query with callbacks keeps the identity that made it`() async throws {
     try await ParseSwift.withFirestore(firestore) {
       let subscription = try #require(
@@ -228,7 +229,7 @@ private struct Volume: ParseObject {
 
   // MARK: Live queries
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `an object changes although it equals what it was`() async throws {
     try await ParseSwift.withFirestore(firestore) {
       let album = Album()
@@ -254,7 +255,7 @@ private struct Volume: ParseObject {
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `a search for words is live, and counts its results`() async throws {
     try await ParseSwift.withFirestore(firestore) {
       try await firestore.indexes.declare(
@@ -270,7 +271,7 @@ private struct Volume: ParseObject {
     }
   }
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(patience))
   func `a slow receiver of a live query holds few states`() async throws {
     try await ParseSwift.withFirestore(firestore) {
       var results = Author.query().results.makeAsyncIterator()
@@ -287,7 +288,7 @@ private struct Volume: ParseObject {
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `a live query that nobody uses ends, and a cancelled one, too`() async throws {
     try await ParseSwift.withFirestore(firestore) {
       do {

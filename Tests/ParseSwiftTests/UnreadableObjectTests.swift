@@ -3,6 +3,7 @@ import Hearth
 import HearthTesting
 import ParseSwift
 import Synchronization
+import TestSupport
 import Testing
 
 private struct Score: ParseObject {
@@ -249,7 +250,7 @@ private struct Match: ParseObject {
 
   // MARK: Live queries
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `a live query goes on without an object that cannot be read, and reports it`() async throws {
     try await ParseSwift.withFirestore(firestore) {
       let score = try await Score(name: "a", points: 1).save()
@@ -267,7 +268,7 @@ private struct Match: ParseObject {
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `events skip an object that cannot be read, until it can be read or is gone`() async throws {
     try await ParseSwift.withFirestore(firestore) {
       let score = try await Score(name: "a", points: 1).save()
@@ -296,7 +297,7 @@ private struct Match: ParseObject {
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `changes since a state go on after an object that cannot be read`() async throws {
     try await ParseSwift.withFirestore(firestore) {
       let token = try await firestore.changeToken()

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import FirebaseDataConnect
@@ -83,7 +84,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `a loop over a subscription ends with its task`() async throws {
     let reference = connector.reference("Get", ["name": "x"])
     let subscription = try await reference.subscribe()

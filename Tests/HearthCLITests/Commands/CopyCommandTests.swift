@@ -8,7 +8,7 @@
   #endif
 
   /// `hearth copy`, and databases on servers, run from outside.
-  @Suite(.ownThreads, .timeLimit(.minutes(20))) struct CopyCommandTests {
+  @Suite(.ownThreads, .timeLimit(patience)) struct CopyCommandTests {
     let hearth = HearthProcess()
 
     private func fill(_ database: String, _ count: Int) throws {

@@ -194,7 +194,7 @@
       #expect(both.status == EX_USAGE)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(patience))
     func `watching generates again after a change, and goes on after an error`() async throws {
       try begin()
       _ = try hearth("dataconnect", "init", "sdk")

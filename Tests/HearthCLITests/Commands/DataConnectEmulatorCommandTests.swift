@@ -23,7 +23,7 @@
       #expect(try hearth("dataconnect", "init", "--connector", "movies").status == 0)
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(patience))
     func `data stays with --data, and goes to --export and from --import`() async throws {
       try begin()
       let seeded = try hearth(
@@ -47,7 +47,7 @@
       #expect(hearth.files.isSuperset(of: ["data", "end", "seed"]))
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(patience))
     func `a broken file keeps the last connectors, and packages are generated when asked`()
       async throws
     {
@@ -68,7 +68,7 @@
       #expect(running.finish().status == 0)
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(patience))
     func `a schema with more columns is loaded, and the rows get them`() async throws {
       try begin()
       let schema = "\(hearth.folder.path)/dataconnect/schema/schema.gql"

@@ -218,7 +218,7 @@
 
     // MARK: Watching
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(patience))
     func `a change is generated soon, and an error does not end it`() async throws {
       let reports = Reports()
       let generation = generation()
@@ -255,7 +255,7 @@
     }
 
     /// From the write of a source to the report of the packages that were generated from it.
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(patience))
     func `a change is noticed and its packages are written within 200 ms`() async throws {
       let generation = generation()
       let (reports, continuation) = AsyncStream.makeStream(of: SDKGeneration.Report.self)

@@ -4,6 +4,7 @@
   import GRPCCore
   import MetricsTestKit
   import SwiftProtobuf
+  import TestSupport
   import Testing
 
   @testable import HearthEngine
@@ -11,12 +12,12 @@
 
   /// Answers that clients do not read have bounded memory, and nobody waits for a client that reads its
   /// answers later.
-  @Suite(.timeLimit(.minutes(5))) struct AnswerBudgetTests {
+  @Suite(.timeLimit(patience)) struct AnswerBudgetTests {
     private static let most = AnswerBudget.queueBytes
     /// Bytes of an answer that alone needs a little more than that.
     private static let answer = most / AnswerBudget.copies + 1
     private static let counted = answer * AnswerBudget.copies
-    private static let patience = Duration.seconds(60)
+    private static let longest = Duration.seconds(60)
 
     private final class Noted<Value: Sendable>: Sendable {
       let value: Guarded<Value>
@@ -32,7 +33,7 @@
     }
 
     @Test func `a unary answer keeps its room on its way to the connection`() {
-      let budget = AnswerBudget(limit: 3 * Self.most, patience: Self.patience)
+      let budget = AnswerBudget(limit: 3 * Self.most, patience: Self.longest)
       let connection = budget.connection()
       let room = Self.unary(connection)
       #expect(room.takes(Self.answer))
@@ -60,7 +61,7 @@
     @Test func `a connection has room for some bytes always, and for more while others leave some`()
       async throws
     {
-      let budget = AnswerBudget(limit: 3 * Self.most, patience: Self.patience)
+      let budget = AnswerBudget(limit: 3 * Self.most, patience: Self.longest)
       let (slow, other) = (budget.connection(), budget.connection())
       // What is written counts, whoever has written it.
       let written = Self.unary(slow)
@@ -88,7 +89,7 @@
     func `answers that wait have room in their order, when bytes are sent or others have ended`()
       async throws
     {
-      let budget = AnswerBudget(limit: 2 * Self.most, patience: Self.patience)
+      let budget = AnswerBudget(limit: 2 * Self.most, patience: Self.longest)
       let (slow, other) = (budget.connection(), budget.connection())
       let stuck = [slow, other].map(Self.unary)
       for room in stuck { room.write(2 * Self.most) }
@@ -126,7 +127,7 @@
     @Test func `a stream does not wait for others of its connection, but for its own parts`()
       async throws
     {
-      let budget = AnswerBudget(limit: 1, patience: Self.patience)
+      let budget = AnswerBudget(limit: 1, patience: Self.longest)
       let connection = budget.connection()
       let streams = ["RunQuery", "BatchGetDocuments", "Listen", "RunQuery", "RunQuery"].map {
         connection.room(for: $0)
@@ -165,7 +166,7 @@
     }
 
     @Test func `what waits fails when its client has read nothing for a while`() async throws {
-      let budget = AnswerBudget(limit: 1, patience: Self.patience)
+      let budget = AnswerBudget(limit: 1, patience: Self.longest)
       let connection = budget.connection()
       let stuck = Self.unary(connection)
       stuck.write(2 * Self.most)
@@ -173,11 +174,11 @@
         Task { try await Self.unary(connection).take(Self.answer) }
       }
       try await Self.until { budget.waitingAnswers == 3 }
-      budget.update(now: .now + Self.patience / 2)
+      budget.update(now: .now + Self.longest / 2)
       // Bytes that never will be sent are no progress.
       stuck.sent(1, isProgress: false)
       #expect(budget.waitingAnswers == 3)
-      budget.update(now: .now + Self.patience)
+      budget.update(now: .now + Self.longest)
       for call in calls {
         let error = await #expect(throws: HearthEngine.Status.self) { try await call.value }
         #expect(error?.code == .resourceExhausted)
@@ -188,7 +189,7 @@
     @Test func `a call that waits ends with its client: cancelled, timed out or disconnected`()
       async throws
     {
-      let budget = AnswerBudget(limit: 1, patience: Self.patience)
+      let budget = AnswerBudget(limit: 1, patience: Self.longest)
       let connection = budget.connection()
       let stuck = Self.unary(connection)
       stuck.write(Self.most)
@@ -222,7 +223,7 @@
     @Test func `many calls at a time are within the limit, and all of them end`() async throws {
       let limit = 4 * Self.most
       let largest = 1024 + 999 * 1997
-      let budget = AnswerBudget(limit: limit, patience: Self.patience)
+      let budget = AnswerBudget(limit: limit, patience: Self.longest)
       let connections = (0..<3).map { _ in budget.connection() }
       let highest = Noted(0)
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -274,7 +275,7 @@
             })
         }
         try await set(String(repeating: "x", count: 100_000))
-        let budget = AnswerBudget(limit: 1, patience: Self.patience)
+        let budget = AnswerBudget(limit: 1, patience: Self.longest)
         let connection = budget.connection()
         let stuck = Self.unary(connection)
         stuck.write(Self.most)

@@ -3,12 +3,13 @@
   import Foundation
   import GRPCCore
   import HearthEngine
+  import TestSupport
   import Testing
 
   @testable import HearthServer
 
   /// A server that creates databases does so for those who write.
-  @Suite(.timeLimit(.minutes(2))) struct AbsentDatabaseTests {
+  @Suite(.timeLimit(patience)) struct AbsentDatabaseTests {
     private static let v1 = "/v1/" + TestServer.root
 
     private static func run(

@@ -3,12 +3,13 @@
   import Foundation
   import HearthEngine
   import Logging
+  import TestSupport
   import Testing
 
   @testable import HearthServer
 
   /// A folder has any number of databases, of which few are open.
-  @Suite(.timeLimit(.minutes(2))) struct DatabaseCatalogTests {
+  @Suite(.timeLimit(patience)) struct DatabaseCatalogTests {
     @Test func `of many databases, those that nobody uses are closed`() async throws {
       let folder = NSTemporaryDirectory() + "catalog-\(UUID().uuidString)"
       defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -10,7 +10,7 @@
   @testable import HearthServer
 
   /// A file that is no longer at its path takes no writes: the server says so.
-  @Suite(.timeLimit(.minutes(2))) struct MisplacedFilesTests {
+  @Suite(.timeLimit(patience)) struct MisplacedFilesTests {
     private static func run(
       _ body: @escaping @Sendable (_ path: String, TestServer, RecordedLog) async throws -> Void
     ) async throws {

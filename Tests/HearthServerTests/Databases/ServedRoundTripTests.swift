@@ -5,13 +5,14 @@
   import Logging
   import PostgresTestServer
   import Synchronization
+  import TestSupport
   import Testing
 
   @testable import HearthEngine
   @testable import HearthServer
 
   /// What calls of clients cost where the database is on a PostgreSQL server.
-  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(.minutes(10)))
+  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(patience))
   struct ServedRoundTripTests {
     private static let collection = TestServer.root + "/books"
     private static let documents = 20

@@ -7,7 +7,7 @@
   @testable import HearthServer
 
   /// What an operator of `hearth serve` sees and does.
-  @Suite(.timeLimit(.minutes(3))) struct ServeCommandTests {
+  @Suite(.timeLimit(patience)) struct ServeCommandTests {
     private static let old = "old-key-of-the-tests"
     private static let new = "new-key-of-the-tests"
     private static let document = "/v1/" + TestServer.root + "/a/b"

@@ -7,6 +7,8 @@ package let hasThreadSanitizer = dlsym(nil, "__tsan_init") != nil
 /// Memory and time are then the sanitizer's, too; helpers are built with it as well.
 package let hasSanitizer = hasThreadSanitizer || dlsym(nil, "__asan_init") != nil
 
-/// The time limit of tests that could hang: far more than a slow machine needs. Under the thread sanitizer all tests
-/// together take half an hour, and each has begun at once.
-package let patience: TimeLimitTrait.Duration = .minutes(hasThreadSanitizer ? 60 : 20)
+/// The time limit of tests that could hang: far more than a slow machine needs, as the time passes while other tests
+/// and other programs use it. Under the thread sanitizer, and in a soak, all tests together take half an hour, and
+/// each has begun at once.
+package let patience: TimeLimitTrait.Duration =
+  .minutes(hasThreadSanitizer || Soak.isOn ? 60 : 20)
