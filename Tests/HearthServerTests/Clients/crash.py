@@ -2,8 +2,7 @@
 
 crash.py HEARTH [ROUNDS]
 
-Two listeners stay open the whole time: they go on by themselves, and miss nothing. Default: 5 rounds, and 100 if
-HEARTH_SOAK is set.
+Two listeners stay open the whole time: they go on by themselves, and miss nothing. Default: 5 rounds.
 """
 
 import os
@@ -23,7 +22,7 @@ from google.cloud import firestore
 from google.cloud.firestore_v1.base_query import FieldFilter
 
 hearth = sys.argv[1]
-rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 100 if os.environ.get("HEARTH_SOAK") else 5
+rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
 with socket.socket() as probe:
     probe.bind(("127.0.0.1", 0))
     port = probe.getsockname()[1]
