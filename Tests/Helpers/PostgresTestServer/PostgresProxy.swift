@@ -70,7 +70,7 @@
     }
 
     private func accept() {
-      while state.withLock { $0.isOpen } {
+      while state.withLock({ $0.isOpen }) {
         let client = Glibc.accept(listening, nil, nil)
         guard client >= 0 else { return }
         let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
