@@ -143,8 +143,8 @@
       Thread.sleep(forTimeInterval: 0.2)
       _ = try listening.run([PostgresStatement("SELECT 1::bigint")])
       let began = ContinuousClock.now
-      #expect(try listening.waitForNotification(milliseconds: 20_000))
-      #expect(ContinuousClock.now - began < .seconds(10))
+      #expect(try listening.waitForNotification(milliseconds: 120_000))
+      #expect(ContinuousClock.now - began < .seconds(60))
     }
 
     @Test func `a login that the server refuses has its code`() throws {

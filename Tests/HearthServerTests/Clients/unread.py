@@ -160,7 +160,9 @@ class Client:
         """The sizes of the documents of the query."""
         sizes = []
         query = {**QUERY, "structured_query": {**QUERY["structured_query"], "limit": limit}}
-        for answer in self.run(messages.RunQueryRequest.serialize(messages.RunQueryRequest(query)), timeout=60):
+        # gRPC gives a connection that is slow to come 20 seconds, and then begins another one.
+        request = messages.RunQueryRequest.serialize(messages.RunQueryRequest(query))
+        for answer in self.run(request, timeout=QUERY_SECONDS, wait_for_ready=True):
             sizes.append(len(messages.RunQueryResponse.deserialize(answer).document.fields["value"].bytes_value))
             time.sleep(pause)
         return sizes

@@ -48,19 +48,6 @@
       }
     }
 
-    /// The fewest of some calls: at times the log is trimmed meanwhile, or notifications are read.
-    private static func trips(
-      _ proxy: PostgresProxy, _ body: () async throws -> Void
-    ) async throws -> Int {
-      var fewest = Int.max
-      for _ in 0..<6 {
-        let before = proxy.roundTrips
-        try await body()
-        fewest = min(fewest, proxy.roundTrips - before)
-      }
-      return fewest
-    }
-
     // MARK: Calls
 
     private typealias Call = @Sendable (TestServer, _ transaction: Data) async throws -> Void
@@ -135,7 +122,7 @@
           "sum": Self.sum,
         ]
         let call = try #require(calls[name])
-        let count = try await Self.trips(proxy) { try await call(server, Data()) }
+        let count = try await proxy.fewestRoundTrips { try await call(server, Data()) }
         // A page is one message: a list reads four documents, and then as many as have room in it.
         #expect(count == (name == "list" ? 2 : 1))
       }
@@ -147,7 +134,7 @@
       try await Self.run { server, proxy, _ in
         let reads = [Self.get, Self.batchGet, Self.query, Self.sum]
         for count in 1...reads.count {
-          let trips = try await Self.trips(proxy) {
+          let trips = try await proxy.fewestRoundTrips {
             let transaction = try await server.begin(.init())
             for read in reads.prefix(count) { try await read(server, transaction) }
             try await server.set("\(Self.collection)/1", 1, in: transaction)

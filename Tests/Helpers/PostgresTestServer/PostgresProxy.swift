@@ -55,6 +55,30 @@
 
     /// How often statements were sent whose answer was waited for.
     package var roundTrips: Int { state.withLock { $0.roundTrips } }
+    /// The same, once nothing is under way: after a commit the log may be trimmed, and on a slow machine that is
+    /// after each.
+    package func settledRoundTrips() async throws -> Int {
+      var count = roundTrips
+      for _ in 0..<100 {
+        try await Task.sleep(for: .milliseconds(50))
+        if roundTrips == count { break }
+        count = roundTrips
+      }
+      return count
+    }
+
+    /// The fewest round trips of some runs: at times expired documents are looked for meanwhile, or notifications
+    /// are read.
+    package func fewestRoundTrips(of body: () async throws -> Void) async throws -> Int {
+      var fewest = Int.max
+      for _ in 0..<6 {
+        let before = try await settledRoundTrips()
+        try await body()
+        fewest = min(fewest, roundTrips - before)
+      }
+      return fewest
+    }
+
     package var cuts: Int { state.withLock { $0.cuts } }
 
     /// From now on, the next connection that sends a commit is cut.
