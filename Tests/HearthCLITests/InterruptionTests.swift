@@ -25,7 +25,9 @@
         ["repair", "a.hearth", "b.hearth"],
       ]
       var interrupted = 0
-      for command in commands {
+      // On a busy machine all may be done before the signal.
+      for (number, command) in (0..<10).flatMap({ _ in commands }).enumerated() {
+        if number >= commands.count, interrupted > 0 { break }
         let running = try hearth.start(command)
         // Until it has begun to make its file.
         for _ in 0..<120_000 {
@@ -35,7 +37,7 @@
         kill(running.process.processIdentifier, signal)
         let result = running.finish()
         #expect(running.process.terminationReason == .exit, "\(command)")
-        // A quick machine may be done before the signal.
+        // It may have been quicker.
         #expect([128 + signal, 0].contains(result.status), "\(command): \(result.error)")
         if result.status == 0 {
           for name in ["b.hearth", "b.hearth-lock", "b.hearth-presence", "b.jsonl"] {

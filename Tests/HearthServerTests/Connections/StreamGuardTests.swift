@@ -227,7 +227,8 @@
         #expect(refused == 1400 - limit)
         try await server.eventually {
           let frames = try await RawConnection.send(
-            [.request(1, "GET", "/health")], for: .milliseconds(200), port: server.port)
+            [.request(1, "GET", "/health")], for: .seconds(2),
+            until: { $0.contains { $0.stream == 1 && $0.ends } }, port: server.port)
           guard frames.contains(where: { $0.stream == 1 && $0.ends }) else {
             throw TestServer.NoAnswer(text: "")
           }

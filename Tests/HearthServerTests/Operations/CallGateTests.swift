@@ -315,9 +315,9 @@
       }
     }
 
-    /// Repeats `body` for at most ten seconds until it does not throw.
+    /// Repeats `body` until it does not throw, for as long as a busy machine may take.
     func eventually(_ body: () async throws -> Void) async throws {
-      let end = ContinuousClock.now + .seconds(10)
+      let end = ContinuousClock.now + .seconds(300)
       while true {
         do { return try await body() } catch  where ContinuousClock.now < end {
           try await Task.sleep(for: .milliseconds(10))

@@ -109,7 +109,10 @@
       if headers["Host"] == nil { text += "Host: 127.0.0.1:\(port)\r\n" }
       for (name, value) in headers { text += "\(name): \(value)\r\n" }
       text += "Content-Length: \(body.utf8.count)\r\n\r\n" + body
-      let received = try await RawConnection.send(text, port: port)
+      // The server closes the connection.
+      let received = String(
+        decoding: try await RawConnection.send([Array(text.utf8)], for: .seconds(300), port: port),
+        as: UTF8.self)
       guard let answer = RESTAnswer(received) else { throw NoAnswer(text: received) }
       return answer
     }
