@@ -11,7 +11,7 @@
       let url = URL(fileURLWithPath: "\(hearth.folder.path)/\(file)")
       try FileManager.default.createDirectory(
         at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
-      try Data(text.utf8).write(to: url)
+      try Data(text.utf8).write(to: url, options: .atomic)
     }
 
     private func begin() throws {

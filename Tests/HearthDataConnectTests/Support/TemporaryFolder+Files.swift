@@ -2,11 +2,12 @@ import Foundation
 import TestSupport
 
 extension TemporaryFolder {
+  /// At once, as editors do: a watch that looks meanwhile would report an empty file.
   func write(_ text: String, to file: String) throws {
     let url = URL(filePath: "\(path)/\(file)")
     try FileManager.default.createDirectory(
       at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
-    try Data(text.utf8).write(to: url)
+    try Data(text.utf8).write(to: url, options: .atomic)
   }
 
   func text(of file: String) -> String? {
