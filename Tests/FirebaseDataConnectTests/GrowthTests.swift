@@ -6,16 +6,16 @@ import Testing
 
 @testable import FirebaseDataConnect
 
-/// Four times as much takes about four times as long: less than eight times. `Scripts/growth` counts more
-/// exactly.
+/// The time of what is measured is proportional to its elements. `Scripts/growth` counts more exactly.
 @Suite(.serialized) struct GrowthTests {
   private func expectLinear<Input>(
     _ what: String, _ input: (Int) throws -> Input, _ count: Int = 4000,
     sourceLocation: SourceLocation = #_sourceLocation, _ body: (Input) throws -> Void
   ) rethrows {
-    let (few, many) = (try input(count), try input(4 * count))
-    let ratio = try ProcessorTime.ratio(of: { try body(many) }, to: { try body(few) }, below: 8)
-    #expect(ratio < 8, "\(what)", sourceLocation: sourceLocation)
+    let (few, many) = (try input(count / 4), try input(4 * count))
+    let exponent = try ProcessorTime.exponent(
+      of: { try body(many) }, to: { try body(few) }, factor: 16)
+    #expect(exponent < 1.5, "\(what)", sourceLocation: sourceLocation)
   }
 
   private static func names(_ count: Int) -> [String] {

@@ -495,11 +495,10 @@ import Testing
       var random = SeededGenerator(seed: 1)
       return (0..<count).map { _ in random.pick(Array(unit.utf8)) }
     }
-    let (short, long) = (text(10_000), text(100_000))
-    // A quadratic search takes a hundred times as long.
-    let ratio = try ProcessorTime.ratio(
-      of: { try search(pattern, long) }, to: { try search(pattern, short) }, below: 30)
-    #expect(ratio < 30, "\(pattern)")
+    let (short, long) = (text(4000), text(40_000))
+    let exponent = try ProcessorTime.exponent(
+      of: { try search(pattern, long) }, to: { try search(pattern, short) }, factor: 10)
+    #expect(exponent < 1.5, "\(pattern)")
   }
 
   /// `y{500}z|(y{1,300}y{1,300})z` has a state for each number of characters and more of them than are

@@ -187,9 +187,9 @@ struct TTLTests {
         #expect(changes.steps.count == count)
       }
     }
-    let ratio = try ProcessorTime.ratio(
-      of: { try plan(20_000) }, to: { try plan(2_000) }, below: 40)
-    #expect(ratio < 40)
+    let exponent = try ProcessorTime.exponent(
+      of: { try plan(32_000) }, to: { try plan(2_000) }, factor: 16)
+    #expect(exponent < 1.5)
   }
 
   @Test func `an entry that its document does not have deletes nothing`() throws {

@@ -34,6 +34,18 @@ package enum ProcessorTime {
     return ratio
   }
 
+  /// The power of the number of elements that the time of `many` grows with, which has `factor` times the
+  /// elements of `few`: 1 if each element takes the same time, 2 if each looks at all others.
+  ///
+  /// A limit of 1.5 is as far from the one as from the other. The more `factor` is, the less caches
+  /// and other work on the machine move it: with 16, times may be off by a factor of 4.
+  package static func exponent(
+    of many: () throws -> Void, to few: () throws -> Void, factor: Double
+  ) rethrows -> Double {
+    let limit = 1.5
+    return try log(ratio(of: many, to: few, below: pow(factor, limit))) / log(factor)
+  }
+
   private static func time(_ body: () throws -> Void) rethrows -> Duration {
     let start = ofThread
     try body()

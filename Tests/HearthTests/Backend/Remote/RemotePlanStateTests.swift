@@ -171,11 +171,10 @@ import Testing
         _ = try plan.plan(books)
       }
     }
-    for count in [100, 400] {
-      let (few, many) = (try Self.books(count), try Self.books(4 * count))
-      let ratio = try ProcessorTime.ratio(of: planning(many), to: planning(few), below: 5)
-      #expect(ratio < 5, "\(count)")
-    }
+    let books = try Self.books(1600)
+    let planned = try ProcessorTime.exponent(
+      of: planning(books), to: planning(Self.books(100)), factor: 16)
+    #expect(planned < 1.5)
     func deleting(_ count: Int) throws -> () throws -> Void {
       let server = try Server()
       try server.store("authors/a", MapValue())
@@ -187,9 +186,8 @@ import Testing
         #expect(cascaded.count == count)
       }
     }
-    let ratioOfDeletions = try ProcessorTime.ratio(of: deleting(1600), to: deleting(400), below: 5)
-    #expect(ratioOfDeletions < 5)
-    let books = try Self.books(1600)
+    let deleted = try ProcessorTime.exponent(of: deleting(1600), to: deleting(100), factor: 16)
+    #expect(deleted < 1.5)
     let fixture = try StoreFixture()
     let keeper = IndexManager(fixture.store, policy: .declared, logger: .silent)
     let server = try Server()
