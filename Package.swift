@@ -356,3 +356,11 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// `.ci/run` sets it: tests then take half the time, and try the engine as it ships, with its assertions.
+if Context.environment["HEARTH_OPTIMIZED_ENGINE"] != nil {
+  let flags = ["-O", "-whole-module-optimization", "-num-threads", "2", "-assert-config", "Debug"]
+  for target in package.targets where target.name == "HearthEngine" {
+    target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(flags)]
+  }
+}

@@ -61,7 +61,7 @@
     }
 
     @Test func `a copy that is killed again and again goes on to the end`() async throws {
-      try fill("a.hearth", 20_000)
+      try fill("a.hearth", Soak.isOn ? 20_000 : 6000)
       try await copyWithKills("a.hearth", "b.hearth")
       #expect(try documents("a.hearth") == documents("b.hearth"))
       #expect(try hearth("check", "b.hearth").status == 0)
@@ -175,7 +175,7 @@
       @Test(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"))
       func `a file moves to a server and back, killed on the way`() async throws {
         let url = try PostgresServer.newURL()
-        try fill("a.hearth", 6000)
+        try fill("a.hearth", Soak.isOn ? 6000 : 3000)
         try await copyWithKills("a.hearth", url)
         try await copyWithKills(url, "b.hearth")
         #expect(try hearth("check", "b.hearth").status == 0)

@@ -1,4 +1,4 @@
-"""A collection group of 100,000 documents is divided into parts of about the same size.
+"""A collection group of many documents is divided into parts of about the same size.
 
 partitions.py [DOCUMENTS]
 

@@ -40,7 +40,7 @@ import Testing
   @Test(arguments: [511, 40])
   func `an index, a scan and memory find what the formula says`(keyLimit: Int) async throws {
     var ranked = 0
-    for seed in 0..<UInt64(Soak.isOn ? 60 : 3) {
+    for seed in 0..<UInt64(Soak.isOn ? 60 : 2) {
       var random = SeededGenerator(seed: seed &+ UInt64(keyLimit))
       let documents = Self.world(&random, 110)
       let indexed = try await QueryWorld(
@@ -49,7 +49,7 @@ import Testing
       let stored = try plain.database.store.read { snapshot in
         try documents.compactMap { try snapshot.document(at: $0.path) }
       }
-      for _ in 0..<45 {
+      for _ in 0..<30 {
         let query = try Self.query(&random)
         try query.check()
         let expected = try Self.naive(query, documents)
@@ -78,7 +78,7 @@ import Testing
   /// Of its own writes, and of those of others in the same group, which are not stored either.
   @Test(arguments: [false, true])
   func `a search in a closure finds what it finds when all is stored`(hasIndex: Bool) async throws {
-    for seed in 0..<UInt64(Soak.isOn ? 60 : 4) {
+    for seed in 0..<UInt64(Soak.isOn ? 60 : 2) {
       var random = SeededGenerator(seed: seed &+ 77)
       let documents = Self.world(&random, 60)
       let world = try await QueryWorld(documents, indexes: hasIndex ? Self.indexes : [])

@@ -6,7 +6,7 @@ import Testing
 @testable import HearthEngine
 
 private let damageCount =
-  Soak.isOn ? 2_000_000 : 15_000
+  Soak.isOn ? 2_000_000 : 5000
 
 /// Whatever the stored bytes are, reading them gives values or a `Status`, and never traps.
 struct DocumentDamageTests {

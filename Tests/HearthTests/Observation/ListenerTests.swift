@@ -120,7 +120,7 @@ extension ListenerRegistry {
     _ kind: ListeningFixture.Kind
   ) throws {
     let isStored = kind == .store || kind == .shortKeys
-    let seeds = 0..<(Soak.isOn ? 20_000 : isStored ? 1000 : 150)
+    let seeds = 0..<(Soak.isOn ? 20_000 : isStored ? 400 : 100)
     // Every answer of the memory backend examines all documents: it gets a new database at times.
     for start in stride(from: 0, to: seeds.count, by: isStored ? seeds.count : 250) {
       let fixture = try ListeningFixture(kind)
@@ -344,7 +344,7 @@ extension ListenerRegistry {
     let all = Asker(.collection(ResourcePath(["a"])), registry)
     let count = Aggregation(.count(upTo: nil))
     var step = 0
-    for round in 0..<(Soak.isOn ? 20_000 : 100) {
+    for round in 0..<(Soak.isOn ? 20_000 : 50) {
       let committed = DispatchGroup()
       var askers: [(query: EffectiveQuery, asker: Asker)] = []
       for number in 0..<12 {

@@ -12,7 +12,7 @@ import Testing
 /// documents that do not exist; random queries on them; listeners that are slow. Lookaheads and steps
 /// are tiny.
 @Suite struct LiveJoinTests {
-  static let scenarios = Soak.isOn ? 8_000 : 100
+  static let scenarios = Soak.isOn ? 8_000 : 40
 
   @Test(arguments: [ListeningFixture.Kind.store, .memory, .late])
   func `every event of a join is the query evaluated at its commit`(

@@ -587,7 +587,7 @@ private final class RunCount: Sendable {
 
   @Test func `a request of very many documents is done in one piece`() throws {
     let fixture = try StoreFixture()
-    let count = Soak.isOn ? 400_000 : 30_000
+    let count = Soak.isOn ? 400_000 : 10_000
     // Spread over the whole table, so that each finds its own page.
     let names = (0..<count).map { fixture.name("a/\($0 &* 7919 % count)/b/\($0)") }
     let body = try DocumentBody(encoding: MapValue([("n", .null)]))
