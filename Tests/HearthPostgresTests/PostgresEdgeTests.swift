@@ -559,8 +559,7 @@
         let found = try await backend.awaiting { backend.read(.results(of: asked), context, $0) }
           .answer.results
         #expect(found.isEmpty)
-        var request = CommitRequest([try set(name, 1)], isAwaited: false)
-        request.transaction = id
+        let request = CommitRequest([try set(name, 1)], isAwaited: false, in: id)
         requests.append(request)
       }
       let hold = try await exclusive(backend)
@@ -641,8 +640,7 @@
       let hold = try await exclusive(backend)
       try await other.document("c/1").setData(["n": 1])
       try await db.document("c/1").setData(["n": 2])
-      var request = CommitRequest([try set("c/1", 3)])
-      request.transaction = hold
+      let request = CommitRequest([try set("c/1", 3)], in: hold)
       do {
         _ = try await backend.commit(request)
         Issue.record("It has held all writes for too long.")
@@ -729,8 +727,7 @@
       // The first one trims afterwards, before the second one is done.
       for n in 1...2 as ClosedRange<Int64> { _ = try await late.commit([try set("d/1", n)]) }
       #expect(try Self.oldestReadableTime(of: late) != nil)
-      var request = CommitRequest([try set("c/own", 1)])
-      request.transaction = id
+      let request = CommitRequest([try set("c/own", 1)], in: id)
       do {
         _ = try await early.commit(request)
         Issue.record("The query finds more now.")

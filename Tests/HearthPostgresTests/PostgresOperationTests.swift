@@ -292,8 +292,7 @@
         .answer.results
       #expect(found.count == 5)
       try Self.lose(after: 3, at: url)
-      var request = CommitRequest([try set("d/sum", 5)])
-      request.transaction = id
+      let request = CommitRequest([try set("d/sum", 5)], in: id)
       do {
         _ = try await backend.commit(request)
         Issue.record("Two of the documents were lost.")

@@ -39,8 +39,7 @@
         // The way to the client and back.
         try await Task.sleep(for: .milliseconds(.random(in: 1...5)))
         guard case .integer(let n)? = try found[0]?.body.map()["n"] else { return }
-        var request = CommitRequest([try set(n + 1)])
-        request.transaction = id
+        let request = CommitRequest([try set(n + 1)], in: id)
         do {
           _ = try await backend.awaiting { backend.commit(request, .lent, $0) }
           return

@@ -190,8 +190,10 @@
         if random.below(3) > 0 {
           requests = requests.map { $0.filter { $0.transforms.isEmpty && !$0.keepsFields } }
         }
-        let jobs = requests.map { RemoteWriter.Job(mutations: $0, origin: nil) { _ in } }
-        if RemoteBlindPlan(jobs, world.blind.catalogues.newest) != nil { blindCount += 1 }
+        let writes = try requests.map {
+          try WriteRequest(CommitRequest($0), from: nil) { _ in }
+        }
+        if RemoteBlindPlan(writes, world.blind.catalogues.newest) != nil { blindCount += 1 }
         var found: [[String]] = []
         for backend in world.backends {
           found.append(try await world.commit(requests, to: backend))
@@ -242,8 +244,7 @@
             .results
         }
         if !overtaking.isEmpty { _ = try await world.commit([overtaking], to: backend) }
-        var request = CommitRequest(writes)
-        request.transaction = id
+        let request = CommitRequest(writes, in: id)
         let outcome: Result<CommitResult, Status>
         do { outcome = .success(try await backend.commit(request)) } catch let status as Status {
           outcome = .failure(status)

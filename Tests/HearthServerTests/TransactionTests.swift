@@ -32,6 +32,19 @@
       }
     }
 
+    @Test func `a transaction that looked for a reserved name commits`() async throws {
+      try await TestServer.run { server in
+        try await server.set(Self.name, 1)
+        let transaction = try await server.begin(.init())
+        let missing = await #expect(throws: RPCError.self) {
+          try await server.get(TestServer.root + "/counters/__reserved__", in: transaction)
+        }
+        #expect(missing?.code == .notFound)
+        try await server.set(Self.name, 2, in: transaction)
+        #expect(try await server.get(Self.name).fields["n"]?.integerValue == 2)
+      }
+    }
+
     /// As Google's client for Python does.
     @Test func `a client that names its first attempt again repeats its last one`() async throws {
       try await TestServer.run { server in

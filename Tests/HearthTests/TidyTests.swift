@@ -50,7 +50,7 @@ import Testing
   /// What lies below the seam is `internal` in the engine: the face has a backend, and nothing of what one is made
   /// of. The compiler enforces that as long as these stay so.
   static let belowTheSeam: Set<String> = [
-    "Writer", "Store", "StoreSnapshot", "ListenerRegistry", "WriteContext", "CommitPlan",
+    "Writer", "Store", "StoreSnapshot", "ListenerRegistry", "PlannedState", "CommitPlan",
     "DocumentName",
     "PendingWrites", "TTLSweeper", "ReadSet",
   ]

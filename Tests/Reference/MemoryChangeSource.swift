@@ -105,7 +105,7 @@
       case .documentCount: return .count(documents.count)
       case .explanation(let request): return .explanation(try explain(request, at: now))
       case .nothing: return .nothing
-      case .joined, .groupTotals, .referring, .several:
+      case .part, .joined, .groupTotals, .referring, .several:
         guard let answer = try request.composed({ try answer($0, at: now) }) else {
           throw Status.otherAnswer
         }

@@ -100,9 +100,7 @@ extension Backend {
   package func commit(
     _ mutations: [Mutation], areChecked: Bool = false
   ) async throws -> CommitResult {
-    var request = CommitRequest(mutations)
-    request.areChecked = areChecked
-    return try await commit(request)
+    try await commit(CommitRequest(mutations, areChecked: areChecked))
   }
 
   /// Same as `commit`, for writes that the caller does not await: reads that begin later wait for
@@ -116,10 +114,9 @@ extension Backend {
     _ mutations: [Mutation], areChecked: Bool = false, completesAfterListeners: Bool,
     isCounted: Bool = true, _ done: @escaping @Sendable (Status?) -> Void
   ) {
-    var request = CommitRequest(mutations, isAwaited: false)
-    request.areChecked = areChecked
-    request.completesAfterListeners = completesAfterListeners
-    request.isCounted = isCounted
+    let request = CommitRequest(
+      mutations, areChecked: areChecked, isAwaited: false, isCounted: isCounted,
+      completesAfterListeners: completesAfterListeners)
     commit(request, .busy) { outcome in
       switch outcome {
       case .success: done(nil)
@@ -174,8 +171,7 @@ extension Backend {
   package func commitBlocking(
     _ mutations: [Mutation], areChecked: Bool = false
   ) throws(Status) {
-    var request = CommitRequest(mutations)
-    request.areChecked = areChecked
+    let request = CommitRequest(mutations, areChecked: areChecked)
     _ = try waiting { commit(request, .blocked, $0) }
   }
 }

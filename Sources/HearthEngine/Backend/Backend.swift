@@ -312,8 +312,3 @@ package protocol FileBackend: LocalBackend, ExpiringBackend {
   /// the writer is idle, on a thread that must not be blocked.
   func observeWriter(_ body: @escaping @Sendable (EmbeddedBackend.WriterFigures) -> Void)
 }
-
-/// Reads and writes that are committed together; reads see the writes before them.
-package protocol LocalWriter: DocumentState {
-  func write(_ mutation: Mutation) throws
-}

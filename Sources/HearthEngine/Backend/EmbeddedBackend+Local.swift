@@ -42,23 +42,18 @@ extension EmbeddedBackend: LocalBackend {
     file: StaticString, line: UInt, _ body: @escaping (any LocalWriter) throws -> Void,
     _ done: @escaping Completion<CommitResult>
   ) {
-    writer.perform(from: CallSite(file: file, line: line)) { [self] request in
-      try body(RequestWriter(request: request, tracing: tracing))
-    } complete: {
-      done($0)
-    }
+    writer.perform(
+      WriteClosure(from: CallSite(file: file, line: line), tracing: tracing, body), done)
   }
 
   package func writeBlocking(
     file: StaticString, line: UInt, _ body: (any LocalWriter) throws -> Void
   ) throws -> CommitResult {
-    return try withoutActuallyEscaping(body) { body in
+    try withoutActuallyEscaping(body) { body in
       try waiting { done in
-        writer.perform(from: CallSite(file: file, line: line), isBlocking: true) { [self] request in
-          try body(RequestWriter(request: request, tracing: tracing))
-        } complete: {
-          done($0)
-        }
+        let closure = WriteClosure(
+          from: CallSite(file: file, line: line), tracing: tracing, body)
+        writer.perform(closure, isBlocking: true, done)
       }
     }
   }
@@ -265,20 +260,4 @@ private final class FileReader: DocumentState {
 /// Converts LMDB's errors to a `Status`.
 private func failing<Answer>(_ body: () throws -> Answer) throws -> Answer {
   do { return try body() } catch let error as LMDBError { throw Status(reading: error) }
-}
-
-/// A request that is planned while a user's closure makes it.
-struct RequestWriter: LocalWriter {
-  let request: WriteContext
-  let tracing: QueryTracing
-
-  func answer(_ read: ReadRequest) throws -> ReadAnswer { try request.answer(read, tracing) }
-
-  func withBody<Answer>(
-    at path: ResourcePath, _ body: (StoredBody?) throws -> Answer
-  ) throws -> Answer {
-    try request.withBody(at: path, body)
-  }
-
-  func write(_ mutation: Mutation) throws { try request.write(mutation) }
 }

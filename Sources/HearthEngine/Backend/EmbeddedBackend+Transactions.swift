@@ -1,25 +1,20 @@
 /// Transactions of an embedded database.
 extension EmbeddedBackend {
-  /// The commit of an exclusive transaction, on the writer's thread.
-  struct HeldCommit: Sendable {
-    var mutations: [Mutation]
-    var done: Completion<CommitResult>
-  }
-
   package func beginTransaction(
     _ start: TransactionStart, _ context: RequestContext,
     _ done: @escaping Completion<TransactionID>
   ) {
     transactions.begin(start, context, done) { [self] hold, begun in
       let begun = Guarded<Completion<Void>?>(begun)
-      writer.submitAlone(from: start.callSite) { request in
+      let closure = WriteClosure(from: start.callSite, isAlone: true) { state in
         begun.withLock { $0.take() }?(.success(()))
         guard let work = hold.wait() else { throw Status.transactionHeldTooLong }
-        for mutation in work.mutations { try request.write(mutation) }
-      } complete: { outcome in
+        for mutation in work.mutations { try state.write(mutation) }
+      }
+      writer.perform(closure) { outcome in
         // The writer may have refused it before it came to it.
         begun.withLock { $0.take() }?(outcome.map { _ in })
-        hold.work?.done(outcome)
+        hold.work?.complete(outcome)
       }
     }
   }
@@ -68,9 +63,13 @@ extension EmbeddedBackend {
       let transaction = try transactions.transaction(id)
       let ended = try transactions.ending(id, done)
       if let hold = transaction.hold {
-        guard hold.end(HeldCommit(mutations: request.mutations, done: ended)) else {
-          return ended(.failure(.transactionHeldTooLong))
+        let held: WriteRequest
+        do { held = try WriteRequest(request, from: nil, ended) } catch {
+          _ = hold.end(nil)
+          return ended(.failure(error))
         }
+        // The writer's closure waits for listeners.
+        if !hold.end(held) { ended(.failure(.transactionHeldTooLong)) }
         return
       }
       let reads = transaction.reads
@@ -82,14 +81,14 @@ extension EmbeddedBackend {
             commitTime: state.lastCommitTime, sequence: state.lastSequence, results: [])
         }
       }
-      var request = request
-      if !request.areChecked { for mutation in request.mutations { try mutation.check() } }
-      request.areChecked = true
       let verifications = reads.documents.map { path, version in
         Mutation(
           path: path, operation: .verify,
           precondition: version.map { .updateTime($0) } ?? .exists(false))
       }
+      var request = request
+      try request.check()
+      // A name that was read may be one that nobody can write.
       request.mutations = verifications + request.mutations
       var results = ReadSet()
       results.results = reads.results

@@ -17,7 +17,7 @@ package final class EmbeddedBackend: Sendable {
   let sweeper: TTLSweeper?
   /// Distinguishes tokens of this database from those of another one, or from before a restore.
   let history: History
-  let transactions: TransactionTable<HeldCommit>
+  let transactions: TransactionTable<WriteRequest>
   private let clockWatch: ClockWatch
   private let logger: Logger
   /// The folder of a database that lives in memory, as far as users see. Removed with the database.
@@ -248,11 +248,6 @@ extension EmbeddedBackend: ListeningBackend, IndexedBackend {
     _ request: CommitRequest, _ context: RequestContext, _ done: @escaping Completion<CommitResult>
   ) {
     if let id = request.transaction { return commit(request, in: id, done) }
-    guard request.isAwaited else {
-      return writer.submit(
-        request.mutations, areChecked: request.areChecked, isCounted: request.isCounted,
-        completesAfterListeners: request.completesAfterListeners, complete: done)
-    }
     writer.commit(request, isBlocking: context.thread == .blocked, done)
   }
 
@@ -319,7 +314,7 @@ extension ReadRequest {
   var readScope: ReadScope {
     switch self {
     case .documents(let paths): .all(of: paths)
-    case .results(let query, _), .values(_, over: let query): query.readScope
+    case .results(let query, _), .part(let query, _), .values(_, over: let query): query.readScope
     case .groups(let grouped): EffectiveQuery(grouped.query).readScope
     case .explanation(let request): request.query.readScope
     default: .everything
@@ -330,7 +325,7 @@ extension ReadRequest {
     switch self {
     case .documents(let paths) where paths.count == 1: .short
     case .documentCount, .nothing: .short
-    case .documents, .results, .values, .groups, .joined: .limited
+    case .documents, .results, .part, .values, .groups, .joined: .limited
     default: .unlimited
     }
   }

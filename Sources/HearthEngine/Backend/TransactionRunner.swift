@@ -48,10 +48,7 @@ package final class TransactionRunner: Sendable {
     }
 
     fileprivate func request(_ id: TransactionID) throws(Status) -> CommitRequest {
-      var request = CommitRequest(try writes.get())
-      request.areChecked = true
-      request.transaction = id
-      return request
+      CommitRequest(try writes.get(), areChecked: true, in: id)
     }
 
     /// The result of a run whose commit has failed.

@@ -17,7 +17,10 @@ extension StoreSnapshot {
     if query.search != nil {
       found = try search(query, with: overlay, trace: trace)
     } else {
-      try forEachResult(of: query, requiring: fields, with: overlay, trace) { found.append($0) }
+      try forEachResult(of: query, requiring: fields, with: overlay, trace) {
+        found.append($0)
+        return true
+      }
     }
     if let nearest = query.nearest {
       found = try nearest.nearest(among: found)
@@ -40,14 +43,15 @@ extension StoreSnapshot {
     var totals = AggregationTotals(aggregations, isLive: false)
     try forEachResult(of: query, requiring: totals.fields, with: overlay, trace) { document in
       try document.body.withBytes { try totals.add(MapView(body: $0)) }
+      return true
     }
     return totals.values
   }
 
-  /// Calls `body` with every result, without projection, in the order found.
-  private func forEachResult(
+  /// Calls `body` with every result, without projection, in the order found, until it returns false.
+  func forEachResult(
     of query: EffectiveQuery, requiring fields: [FieldSegments] = [], with overlay: DocumentOverlay,
-    _ trace: QueryTrace, _ body: (StoredDocument) throws -> Void
+    _ trace: QueryTrace, _ body: (StoredDocument) throws -> Bool
   ) throws {
     var overlay = overlay
     var versions = try overlay.results()[...]
@@ -56,7 +60,7 @@ extension StoreSnapshot {
     /// False if no more results are wanted.
     func emit(_ document: StoredDocument) throws -> Bool {
       found += 1
-      if found > offset { try body(document) }
+      if found > offset { guard try body(document) else { return false } }
       return found < end
     }
     guard end > offset else { return }

@@ -181,7 +181,9 @@ final class DocumentImport {
     batch = []
     batchBytes = 0
     underWay.room.wait()
-    writer.submit(mutations, isCounted: false) { [underWay] in underWay.end($0) }
+    writer.commit(
+      CommitRequest(mutations, isAwaited: false, isCounted: false, completesAfterListeners: false)
+    ) { [underWay] in underWay.end($0) }
   }
 
   /// Waits until all submitted batches are done.

@@ -132,7 +132,10 @@ final class TTLSweeper: @unchecked Sendable {
       let mutation = Mutation(
         path: path, operation: .delete,
         precondition: .updateTime(updateTime))
-      writer.submit([mutation], isCounted: false) { outcome in
+      writer.commit(
+        CommitRequest(
+          [mutation], isAwaited: false, isCounted: false, completesAfterListeners: false)
+      ) { outcome in
         result.note(outcome)
         done.leave()
       }

@@ -4,6 +4,8 @@ extension ReadRequest {
     switch self {
     case .results(let query, let fields):
       .results(query.resolved(at: time, inSemiJoins: true), requiring: fields)
+    case .part(let query, let bytes):
+      .part(of: query.resolved(at: time, inSemiJoins: true), bytes: bytes)
     case .values(let aggregations, let query):
       .values(aggregations, over: query.resolved(at: time, inSemiJoins: true))
     case .groups(let grouped): .groups(grouped.resolved(at: time))

@@ -9,6 +9,10 @@ package enum ReadRequest: Sendable {
   case documents(at: [ResourcePath])
   /// `results`: in the query's order, with the fields that it asks for. Only documents that have all of the fields.
   indirect case results(EffectiveQuery, requiring: [FieldSegments])
+  /// `part`: the first results, as whole documents, until they have about so many bytes, and whether they are all. Of
+  /// a query whose results are in an order that a cursor may begin in. A state that has all results anyway answers
+  /// with all.
+  indirect case part(of: EffectiveQuery, bytes: Int)
   /// `values`: one for each aggregation over the results that have all aggregated fields.
   indirect case values([Aggregation], over: EffectiveQuery)
   /// `groups` of a query's results, in their order.
@@ -59,6 +63,7 @@ package enum ReadRequest: Sendable {
 package enum ReadAnswer: Sendable {
   case documents([StoredDocument?])
   case results([StoredDocument])
+  case part([StoredDocument], isLast: Bool)
   case values([Value])
   case groups([QueryGroup])
   indirect case joined(JoinedResult)
@@ -86,6 +91,13 @@ extension ReadAnswer {
     get throws(Status) {
       guard case .results(let found) = self else { throw .otherAnswer }
       return found
+    }
+  }
+
+  package var part: (found: [StoredDocument], isLast: Bool) {
+    get throws(Status) {
+      guard case .part(let found, let isLast) = self else { throw .otherAnswer }
+      return (found, isLast)
     }
   }
 
@@ -188,6 +200,9 @@ extension ReadRequest {
         try paths.compactMap(relation.query).map { query in
           try answer(.results(EffectiveQuery(query), requiring: []))
         })
+    case .part(var query, _):
+      query.projection = []
+      return .part(try answer(.results(query, requiring: [])).results, isLast: true)
     case .groups(let grouped):
       return .groups(try Self.totals(of: grouped, isLive: false, answer).results())
     case .groupTotals(let grouped):

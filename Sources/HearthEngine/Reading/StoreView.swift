@@ -36,6 +36,7 @@ struct StoreView {
         })
     case .results(let query, let fields):
       return .results(try tracing { try results(of: query, requiring: fields, $0) })
+    case .part(let query, let bytes): return try tracing { try part(of: query, bytes, $0) }
     case .values(let aggregations, let query):
       return .values(try tracing { try values(of: aggregations, over: query, $0) })
     case .groups(let grouped):
@@ -113,6 +114,33 @@ struct StoreView {
     }
     return try snapshot.documents(
       matching: query, requiring: fields, with: overlay, trace: trace)
+  }
+
+  /// A plan that has to sort finds all results first, for each part: it has fewer parts. Where the change log does not
+  /// keep the past for as long as a client may read, there is one: others could not be of the same state.
+  private func part(
+    of query: EffectiveQuery, _ bytes: Int, _ trace: QueryTrace
+  ) throws -> ReadAnswer {
+    let (query, overlay) = try changed(query, requiring: [])
+    var found: [StoredDocument] = []
+    let isWhole = try snapshot.retention().isShort
+    var size = 0
+    var isLast = true
+    func add(_ document: StoredDocument) -> Bool {
+      isLast = isWhole || size / (trace.plan?.isOrdered == false ? 8 : 1) < bytes
+      guard isLast else { return false }
+      size += document.memoryBytes
+      found.append(document)
+      return true
+    }
+    if let overlay, !overlay.isEmpty {
+      try snapshot.forEachResult(of: query, with: overlay, trace, add)
+    } else {
+      let run = try snapshot.run(query, trace: trace)
+      try run.forEachDocument(add)
+      trace.found = found.count + query.offset
+    }
+    return .part(found, isLast: isLast)
   }
 
   private func values(

@@ -29,6 +29,9 @@ public struct ChangeLogRetention: Sendable, Hashable {
     return min(max(seconds, 0), 1 << 40) * 1_000_000 + attoseconds / 1_000_000_000_000
   }
 
+  /// Less than a result takes that is read in parts: a minute, or 16 MiB of changes.
+  var isShort: Bool { ageMicroseconds < 60_000_000 || limitBytes < 16 << 20 }
+
   /// Throws `invalidArgument` for a negative limit.
   package func check() throws(Status) {
     guard age >= .zero, limitBytes >= 0 else {

@@ -19,6 +19,9 @@ package final class StoredDocument: Sendable {
     self.body = body
   }
 
+  /// Bytes in memory, about.
+  package var memoryBytes: Int { body.bytes.count + 256 }
+
   /// The value of one field; nil if there is none.
   package func value(of field: FieldSegments) throws(Status) -> Value? {
     try body.withView { view throws(Status) in

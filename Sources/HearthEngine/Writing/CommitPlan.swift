@@ -119,6 +119,12 @@ struct CommitPlan {
     /// The values of its documents in indexes with constraints: until it is complete, of those that
     /// refer to others, as of the last deletion that followed rules.
     var constrained = ConstrainedValues()
+    /// Of a closure: its writes, their bytes, and what it has read.
+    var mutations: [Mutation] = []
+    var byteCount = 0
+    var reads = ReadSet()
+    /// The storage has failed while the closure ran. The request fails, even if the closure catches the error.
+    var fault: Status?
     /// It has copied documents: constraints do not apply.
     fileprivate(set) var isCopy = false
     /// It does more than verify.
@@ -127,6 +133,26 @@ struct CommitPlan {
     fileprivate var results: [MutationResult] = []
 
     fileprivate init(at time: Instant) { self.time = time }
+  }
+
+  /// Adds a request to the group, or returns why it is refused. A closure is replaced by the mutations it has made.
+  ///
+  /// Throws what is no refusal, but a failure of the storage.
+  mutating func outcome(of request: inout WriteRequest) throws -> Result<CommitResult, Status> {
+    switch request.work {
+    case .mutations(let mutations, on: let reads):
+      do {
+        if let reads { try check(reads) }
+        return .success(try plan(mutations))
+      } catch let refusal as Status {
+        return .failure(refusal)
+      }
+    case .closure(let closure):
+      let (work, outcome) = closure.run(in: &self)
+      request.work = work
+      return outcome
+    case .failed(let status): return .failure(status)
+    }
   }
 
   /// Plans one request and adds it to the group. If this throws `Status`, the group is unchanged.

@@ -1,51 +1,130 @@
-/// A request in the writer's queue: mutations, or a closure that makes them.
-struct WriteRequest {
-  enum Work {
+/// A request in a writer's queue: mutations, or a closure that makes them.
+struct WriteRequest: Sendable {
+  enum Work: Sendable {
+    /// - Parameter on: The reads that they depend on; nil for none.
     case mutations([Mutation], on: ReadSet?)
     /// Next: its mutations, or failed. Runs once, even if the group is planned again.
-    case closure(Closure)
+    case closure(WriteClosure)
     case failed(Status)
   }
 
-  /// A closure that is released before its creator, which waits, continues.
-  final class Closure: @unchecked Sendable {
-    // Unchecked: used by its creator until it is submitted, then by the writer's thread.
-    private var body: ((WriteContext) throws -> Void)?
-    let callSite: CallSite?
-    /// No other request is in its group: it reads the committed state.
-    let isAlone: Bool
-
-    init(
-      callSite: CallSite?, isAlone: Bool = false, body: @escaping (WriteContext) throws -> Void
-    ) {
-      self.callSite = callSite
-      self.isAlone = isAlone
-      self.body = body
-    }
-
-    /// Returns the closure once; nil from then on.
-    func take() -> ((WriteContext) throws -> Void)? {
-      defer { body = nil }
-      return body
-    }
-  }
-
   var work: Work
-  var byteCount: Int
-  /// Counted toward the limit on requests that are not awaited.
-  var countedBytes: Int
-  var ticket: PendingWrites.Ticket
+  let byteCount: Int
   /// No caller waits for this request, so reads have to.
-  var isTracked: Bool
+  let isTracked: Bool
+  /// Counted toward the limit on requests that are not awaited.
+  let countedBytes: Int
   /// Set if it completes after the callbacks of the listeners it concerns.
-  var origin: WriteOrigin?
-  var complete: @Sendable (Writer.Outcome) -> Void
+  let origin: WriteOrigin?
+  /// Called once: when the request is durable, or refused.
+  let complete: Completion<CommitResult>
+  /// In the queue of a file.
+  var ticket: PendingWrites.Ticket = 0
+  /// Of a remote store: from then on its failure ends the request.
+  var deadline: ContinuousClock.Instant?
 
-  var mutationCount: Int {
-    if case .mutations(let mutations, on: _) = work { mutations.count } else { 0 }
+  /// Bytes counted for a closure while it waits.
+  private static let closureByteCount = 256
+
+  /// - Parameter reads: The reads that it depends on; nil for none.
+  init(
+    _ request: CommitRequest, on reads: ReadSet? = nil, from origin: WriteOrigin?,
+    _ complete: @escaping Completion<CommitResult>
+  ) throws(Status) {
+    var request = request
+    try request.check()
+    try Mutation.checkTotals(request.mutations)
+    work = .mutations(request.mutations, on: reads)
+    byteCount = request.mutations.reduce(0) { $0 + $1.byteCount }
+    isTracked = !request.isAwaited && request.transaction == nil
+    countedBytes = isTracked && request.isCounted ? byteCount : 0
+    self.origin = origin
+    self.complete = complete
   }
 
-  var isAlone: Bool {
-    if case .closure(let closure) = work { closure.isAlone } else { false }
+  init(
+    _ closure: WriteClosure, from origin: WriteOrigin?,
+    _ complete: @escaping Completion<CommitResult>
+  ) {
+    work = .closure(closure)
+    byteCount = Self.closureByteCount
+    isTracked = false
+    countedBytes = 0
+    self.origin = origin
+    self.complete = complete
+  }
+
+  /// None as long as they are not known.
+  var mutations: [Mutation] {
+    if case .mutations(let mutations, on: _) = work { mutations } else { [] }
+  }
+
+  var reads: ReadSet? {
+    if case .mutations(_, on: let reads) = work { reads } else { nil }
+  }
+
+  var closure: WriteClosure? {
+    if case .closure(let closure) = work { closure } else { nil }
+  }
+
+  /// No other request is in its group.
+  var isAlone: Bool { closure?.isAlone ?? false }
+}
+
+/// A user's closure on its way to the writer, where it runs once. It is released before its creator, which waits,
+/// continues.
+final class WriteClosure: @unchecked Sendable {
+  // Unchecked: used by its creator until it is handed over, then by the writer's thread.
+  private var body: ((any LocalWriter) throws -> Void)?
+  /// In the user's source, for the watchdog.
+  let callSite: CallSite?
+  /// No other request is in its group: it reads the committed state, which others may read at the same time.
+  let isAlone: Bool
+  private let tracing: QueryTracing
+
+  init(
+    from callSite: CallSite? = nil, isAlone: Bool = false, tracing: QueryTracing = .none,
+    _ body: @escaping (any LocalWriter) throws -> Void
+  ) {
+    self.callSite = callSite
+    self.isAlone = isAlone
+    self.tracing = tracing
+    self.body = body
+  }
+
+  /// Or it will not.
+  var hasRun: Bool { body == nil }
+
+  func release() { body = nil }
+
+  /// Runs it, and adds its request to the group. If that fails, the group is unchanged: the closure has thrown a
+  /// `Status`, or another error, which is the cause of `cancelled`.
+  ///
+  /// - Returns: Also the work that takes its place, since it must not run again.
+  func run(in plan: inout CommitPlan) -> (WriteRequest.Work, Result<CommitResult, Status>) {
+    withUnsafeMutablePointer(to: &plan) { plan in
+      let state = PlannedState(plan, isAlone: isAlone, tracing: tracing)
+      defer { state.drop() }
+      do {
+        guard let body else { throw Status.terminated }
+        release()
+        try body(state)
+        let result = try state.take()
+        return (.mutations(state.request.mutations, on: state.request.reads), .success(result))
+      } catch {
+        let status =
+          state.request.fault ?? error as? Status
+          ?? Status(.cancelled, "A write closure threw an error.", cause: error)
+        return (.failed(status), .failure(status))
+      }
+    }
+  }
+}
+
+extension Status {
+  /// Of requests that are not awaited.
+  static func tooManyWaiting(bytes: Int) -> Status {
+    Status(
+      .resourceExhausted, "\(bytes) bytes of writes wait already. Await writes, or write less.")
   }
 }

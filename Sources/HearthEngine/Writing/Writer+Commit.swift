@@ -92,7 +92,7 @@ extension Writer {
       var plan = try CommitPlan(
         file, now: time,
         after: unstoredTime.withLock(\.self),
-        documentCount: requests.prefix(count).reduce(0) { $0 + $1.mutationCount })
+        documentCount: requests.prefix(count).reduce(0) { $0 + $1.mutations.count })
       let outcomes = try outcomes(of: &requests, count, in: &plan)
       count = outcomes.count
       if plan.isEmpty, plan.newestTime.map(isOver) ?? true {
@@ -168,44 +168,19 @@ extension Writer {
     var outcomes: [Outcome] = []
     outcomes.reserveCapacity(count)
     for index in requests.indices.prefix(count) {
-      switch requests[index].work {
-      case .mutations(let mutations, let readSet):
-        do {
-          if let readSet { try plan.check(readSet) }
-          outcomes.append(.success(try plan.plan(mutations)))
-        } catch let refusal as Status {
-          outcomes.append(.failure(refusal))
-        }
-      case .closure(let closure):
-        let (work, outcome) = run(closure, in: &plan)
-        requests[index].work = work
-        outcomes.append(outcome)
-      case .failed(let status):
-        outcomes.append(.failure(status))
+      let timer = requests[index].closure.map { closure in
+        note(.runningClosure(closure.callSite))
+        return ClosureTimer()
+      }
+      outcomes.append(try plan.outcome(of: &requests[index]))
+      if let timer {
+        timer.warnIfLong("A write closure held up all writes.", logger)
+        note(.planning)
       }
       // How much closures write is known only now.
       if plan.byteCount > Self.groupLimitBytes { break }
     }
     return outcomes
-  }
-
-  private func run(
-    _ closure: WriteRequest.Closure, in plan: inout CommitPlan
-  ) -> (WriteRequest.Work, Outcome) {
-    let timer = ClosureTimer()
-    note(.runningClosure(closure.callSite))
-    defer {
-      timer.warnIfLong("A write closure held up all writes.", logger)
-      note(.planning)
-    }
-    return WriteContext.run(in: &plan, isAlone: closure.isAlone) { request in
-      try closure.take()?(request)
-    } whenDone: { request, outcome in
-      switch outcome {
-      case .success: (.mutations(request.mutations, on: request.readSet), outcome)
-      case .failure(let error): (.failed(error), outcome)
-      }
-    }
   }
 
   /// - Parameters:
@@ -234,7 +209,7 @@ extension Writer {
     }
     for (position, (request, outcome)) in zip(requests, outcomes).enumerated() {
       // A closure that never ran.
-      if case .closure(let closure) = request.work { _ = closure.take() }
+      request.closure?.release()
       if let acknowledgement = acknowledgements[position] {
         acknowledgement.release()
       } else {

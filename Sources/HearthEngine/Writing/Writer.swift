@@ -78,89 +78,37 @@ final class Writer: Sendable {
 
   // MARK: Submitting
 
-  /// Submits a request and returns. Reads that begin later and touch its documents wait for it.
+  /// Submits a request and returns. If its caller does not await it, reads that begin later and touch its documents
+  /// wait for it.
   ///
-  /// `complete` runs once: on the writer's thread when the request is done, or at once if it is
-  /// refused, with `invalidArgument` for a mutation that no database accepts, `resourceExhausted`
-  /// if too much is waiting, `failedPrecondition` after `close`.
-  ///
-  /// - Parameters:
-  ///   - areChecked: Each mutation was checked when it was made.
-  ///   - isCounted: Whether it counts toward the limit. A caller that passes false bounds its own
-  ///     queue.
-  ///   - completesAfterListeners: `complete` runs after the callbacks of the listeners that the
-  ///     request concerns, or after `Acknowledgements.patience`.
-  func submit(
-    _ mutations: [Mutation], areChecked: Bool = false, isCounted: Bool = true,
-    completesAfterListeners: Bool = false,
-    complete: @escaping @Sendable (Outcome) -> Void
-  ) {
-    do throws(Status) {
-      try check(mutations, areChecked: areChecked)
-      let byteCount = mutations.reduce(0) { $0 + $1.byteCount }
-      enqueue(
-        .mutations(mutations, on: nil), touching: mutations, byteCount: byteCount,
-        countedBytes: isCounted ? byteCount : 0,
-        from: completesAfterListeners ? origin(isBlocking: false) : nil, complete)
-    } catch {
-      complete(.failure(error))
-    }
-  }
-
-  /// Submits a request. `complete` runs when it is durable and the listeners it concerns were
-  /// called back, or at once if it is refused. The caller waits for that; reads do not.
+  /// `complete` runs once: on the writer's thread when the request is durable and the listeners it concerns were
+  /// called back, or at once if it is refused, with `invalidArgument` for a mutation that no database accepts,
+  /// `resourceExhausted` if too much is waiting, `failedPrecondition` after `close`.
   ///
   /// - Parameters:
-  ///   - readSet: The reads that the request depends on.
+  ///   - reads: The reads that the request depends on.
   ///   - isBlocking: The caller's thread waits.
   func commit(
-    _ request: CommitRequest, on readSet: ReadSet? = nil, isBlocking: Bool = false,
+    _ request: CommitRequest, on reads: ReadSet? = nil, isBlocking: Bool = false,
     _ complete: @escaping @Sendable (Outcome) -> Void
   ) {
     do throws(Status) {
-      try check(request.mutations, areChecked: request.areChecked)
-      let byteCount = request.mutations.reduce(0) { $0 + $1.byteCount }
-      enqueue(
-        .mutations(request.mutations, on: readSet), byteCount: byteCount,
-        from: request.completesAfterListeners ? origin(isBlocking: isBlocking) : nil, complete)
+      let origin = request.completesAfterListeners ? origin(isBlocking: isBlocking) : nil
+      enqueue(try WriteRequest(request, on: reads, from: origin, complete))
     } catch {
       complete(.failure(error))
     }
   }
 
-  private func check(_ mutations: [Mutation], areChecked: Bool) throws(Status) {
-    if !areChecked { for mutation in mutations { try mutation.check() } }
-    try Mutation.checkTotals(mutations)
-  }
-
-  /// Runs `body` once, on the writer's thread. `complete` runs when its writes are durable and the
-  /// listeners they concern were called back.
+  /// Runs a closure once, on the writer's thread. `complete` runs when its writes are durable and the
+  /// listeners they concern were called back; see `WriteClosure.run` for the failures.
   ///
-  /// If `body` throws, the request is refused: with that `Status`, or with `cancelled` and the
-  /// error as its cause.
-  ///
-  /// - Parameters:
-  ///   - callSite: Location of the closure in the user's source, for the watchdog.
-  ///   - isBlocking: The caller's thread waits.
+  /// - Parameter isBlocking: The caller's thread waits.
   func perform(
-    from callSite: CallSite? = nil, isBlocking: Bool = false,
-    _ body: @escaping (WriteContext) throws -> Void,
-    complete: @escaping @Sendable (Outcome) -> Void
+    _ closure: WriteClosure, isBlocking: Bool = false,
+    _ complete: @escaping @Sendable (Outcome) -> Void
   ) {
-    let work = WriteRequest.Work.closure(WriteRequest.Closure(callSite: callSite, body: body))
-    enqueue(work, byteCount: Self.closureByteCount, from: origin(isBlocking: isBlocking), complete)
-  }
-
-  /// As `perform`, but alone in its group: `body` sees the committed state, which others may read
-  /// at the same time.
-  func submitAlone(
-    from callSite: CallSite? = nil, _ body: @escaping (WriteContext) throws -> Void,
-    complete: @escaping @Sendable (Outcome) -> Void
-  ) {
-    let closure = WriteRequest.Closure(callSite: callSite, isAlone: true, body: body)
-    enqueue(
-      .closure(closure), byteCount: Self.closureByteCount, from: origin(isBlocking: false), complete
-    )
+    enqueue(WriteRequest(closure, from: origin(isBlocking: isBlocking), complete))
   }
 
   /// Nil if there are no listeners: one that is added later finds the write in its first result.
@@ -170,39 +118,26 @@ final class Writer: Sendable {
       ? nil : WriteOrigin(isBlocking: isBlocking)
   }
 
-  /// Bytes counted for a closure while it waits.
-  private static let closureByteCount = 256
-
-  /// Without `mutations`, the caller waits for the request: reads do not, and it is not counted.
-  private func enqueue(
-    _ work: WriteRequest.Work, touching mutations: [Mutation]? = nil, byteCount: Int,
-    countedBytes: Int = 0, from origin: WriteOrigin? = nil,
-    _ complete: @escaping @Sendable (Outcome) -> Void
-  ) {
-    let mayCascade = mutations.map(mayCascade) ?? false
+  private func enqueue(_ request: WriteRequest) {
+    let mutations = request.mutations
+    let mayCascade = request.isTracked && mayCascade(mutations)
     let (refusal, mustWake): (Status?, Bool) = state.withLock { state in
       guard state.phase == .open else { return (.terminated, false) }
       // One request always fits, however large: the limit bounds what waits behind it.
-      let unawaitedBytes = state.unawaitedBytes + countedBytes
-      guard countedBytes == 0 || state.unawaitedBytes == 0 || unawaitedBytes <= queueLimitBytes
-      else {
-        let refusal = Status(
-          .resourceExhausted,
-          "\(state.unawaitedBytes) bytes of writes wait already. Await writes, or write less.")
-        return (refusal, false)
-      }
+      let unawaitedBytes = state.unawaitedBytes + request.countedBytes
+      guard
+        request.countedBytes == 0 || state.unawaitedBytes == 0 || unawaitedBytes <= queueLimitBytes
+      else { return (.tooManyWaiting(bytes: state.unawaitedBytes), false) }
       state.unawaitedBytes = unawaitedBytes
-      state.waitingBytes += byteCount
-      if mutations != nil { trackedCount.wrappingAdd(1, ordering: .relaxed) }
-      let ticket =
+      state.waitingBytes += request.byteCount
+      if request.isTracked { trackedCount.wrappingAdd(1, ordering: .relaxed) }
+      var request = request
+      request.ticket =
         mayCascade
         ? state.tickets.issueForEverything()
-        : mutations.map { state.tickets.issue(touching: $0.lazy.map(\.path)) }
-          ?? state.tickets.issue()
-      state.queue.append(
-        WriteRequest(
-          work: work, byteCount: byteCount, countedBytes: countedBytes, ticket: ticket,
-          isTracked: mutations != nil, origin: origin, complete: complete))
+        : request.isTracked
+          ? state.tickets.issue(touching: mutations.lazy.map(\.path)) : state.tickets.issue()
+      state.queue.append(request)
       let mustWake = state.isAsleep
       state.isAsleep = false
       return (nil, mustWake)
@@ -210,8 +145,8 @@ final class Writer: Sendable {
     // Outside the lock, which the thread takes first.
     if mustWake { wake.signal() }
     guard let refusal else { return }
-    if case .closure(let closure) = work { _ = closure.take() }
-    complete(.failure(refusal))
+    request.closure?.release()
+    request.complete(.failure(refusal))
   }
 
   /// Whether reference rules may change other documents than those of the mutations. True if it is

@@ -3,12 +3,11 @@
 
   /// The results that are not written yet, of the whole server: a cache of bounded size.
   ///
-  ///     read ─▶ kept ─┬────────────────────────────────────────────────▶ written, part by part
-  ///                   └─ too many bytes: dropped ─ next page read again ─┘
+  ///     a page is read ─▶ kept ─┬──────────────────────────▶ written, part by part ─▶ the next page
+  ///                             └─ too many bytes: dropped ─▶ read again
   ///
-  /// Nobody waits for room. Beyond the limit, the results that were read first are dropped. The
-  /// documents of them that are not written are read again, a page at a time, in the state of their read
-  /// time.
+  /// Nobody waits for room. Beyond the limit, the pages that were read first are dropped, and read again when their
+  /// client takes them. All pages of a result are of one state, that of its read time.
   final class KeptResults: Sendable {
     fileprivate final class Content: @unchecked Sendable {
       // Unchecked: protected by the state of all results.
@@ -26,9 +25,6 @@
       var results = Line<Content>()
     }
 
-    /// Bytes of a document in memory beside its body, about.
-    private static let headBytes = 256
-
     fileprivate let limit: Int
     private let state = Guarded(State())
 
@@ -37,26 +33,27 @@
     /// Bytes of documents that are kept.
     var bytes: Int { state.withLock(\.bytes) }
 
-    /// How many documents are a page that is read again, if so many have these bytes.
+    /// Bytes of the documents that are read at once, if there are more.
+    fileprivate var partBytes: Int { max(1, limit / 16) }
+
+    /// How many documents are a page, if so many have these bytes.
     fileprivate func pageCount(_ count: Int, bytes: Int) -> Int {
-      max(1, limit / 16 * count / max(bytes, 1))
+      max(1, partBytes * count / max(bytes, 1))
     }
 
-    fileprivate static func bytes(_ document: StoredDocument) -> Int {
-      document.body.bytes.count + headBytes
-    }
-
-    /// Keeps a result until it is written, or nothing has it any more. Called where it is read: then no
-    /// more are in memory than threads that read.
-    func keep(_ documents: [StoredDocument], of source: KeptResult.Source) -> KeptResult {
+    /// Keeps a result, or its first part, until it is written, or nothing has it any more. Called where it is read:
+    /// then no more are in memory than threads that read.
+    func keep(
+      _ documents: [StoredDocument], of source: KeptResult.Source, areAll: Bool = true
+    ) -> KeptResult {
       let content = Content()
       let bytes = keep(documents, in: content)
-      return KeptResult(self, content, source, count: documents.count, bytes: bytes)
+      return KeptResult(self, content, source, documents.count, areAll: areAll, bytes: bytes)
     }
 
     /// Keeps documents of a result that has none, and returns their bytes.
     fileprivate func keep(_ documents: [StoredDocument], in content: Content) -> Int {
-      let bytes = documents.reduce(0) { $0 + Self.bytes($1) }
+      let bytes = documents.reduce(0) { $0 + $1.memoryBytes }
       if documents.isEmpty { return 0 }
       let reversed = Array(documents.reversed())
       // Freed after the lock.
@@ -116,7 +113,7 @@
         let count = Self.part(content.documents.reversed()).count
         let part = Array(content.documents.suffix(count).reversed())
         content.documents.removeLast(count)
-        let bytes = part.reduce(0) { $0 + Self.bytes($1) }
+        let bytes = part.reduce(0) { $0 + $1.memoryBytes }
         content.bytes -= bytes
         state.bytes -= bytes
         if content.documents.isEmpty { _ = Self.drop(content, &state) }
@@ -139,26 +136,35 @@
       var taken = 0
       /// The last of them.
       var last: ResourcePath?
-      /// Documents that are a page, about: as many as the last one had for its size.
+      /// Documents of the whole result, once that is known.
+      var end: Int?
+      /// Documents that the next page has at most. Its bytes are limited too, but not those of versions that have
+      /// changed since the read time, nor by every store.
       var pageCount: Int
     }
 
-    /// Documents of the whole result.
-    let count: Int
+    let isEmpty: Bool
     private let all: KeptResults
     private let content: KeptResults.Content
     private let source: Source
     private let position: Guarded<Position>
 
     fileprivate init(
-      _ all: KeptResults, _ content: KeptResults.Content, _ source: Source, count: Int, bytes: Int
+      _ all: KeptResults, _ content: KeptResults.Content, _ source: Source, _ count: Int,
+      areAll: Bool, bytes: Int
     ) {
       self.all = all
       self.content = content
       self.source = source
-      self.count = count
-      position = Guarded(Position(pageCount: all.pageCount(count, bytes: bytes)))
+      isEmpty = count == 0
+      position = Guarded(
+        Position(
+          end: areAll ? count : nil,
+          pageCount: areAll ? all.pageCount(count, bytes: bytes) : 2 * count))
     }
+
+    /// Documents of the whole result; nil as long as that is not known.
+    var count: Int? { position.withLock(\.end) }
 
     deinit { all.drop(content) }
 
@@ -171,14 +177,14 @@
       _ room: AnswerRoom, in database: ServedDatabase, at time: Timestamp
     ) async throws -> [StoredDocument] {
       let former = position.withLock(\.self)
-      guard former.taken < count else { return [] }
-      // How many bytes a document has that was dropped is not known.
+      if former.taken == former.end { return [] }
+      // How many bytes a document has that is not in memory is not known.
       try await room.take(all.nextBytes(content) ?? StreamGuard.partBytes)
       let part: [StoredDocument]
       if let kept = all.take(content) {
         part = kept
       } else {
-        part = try await again(after: former, in: database, at: time)
+        part = try await page(after: former, in: database, at: time)
       }
       position.withLock { position in
         position.taken += part.count
@@ -187,11 +193,11 @@
       return part
     }
 
-    /// Reads the next page again, keeps it, and takes its first part.
-    private func again(
+    /// Reads the next page, keeps it, and takes its first part.
+    private func page(
       after position: Position, in database: ServedDatabase, at time: Timestamp
     ) async throws -> [StoredDocument] {
-      let count = min(position.pageCount, count - position.taken)
+      let count = min(position.pageCount, (position.end ?? .max) - position.taken)
       let part: [StoredDocument]
       do {
         switch source {
@@ -201,22 +207,22 @@
             self.keep(try $0.documents.compactMap(\.self)[...], of: count)
           }.0
         case .query(let query) where query.hasPages:
-          var page = query
-          page.orders = query.effectiveOrders
-          page.projection = []
-          page.limit = count
+          var page = query.inPages
+          // One more than the page has shows whether it is the last.
+          page.limit = min(query.limit.map { $0 - position.taken } ?? .max, position.pageCount + 1)
           if let last = position.last {
             let document = try await database.documents(at: [last], .past(time))[0]
             guard let document else { throw Self.hasChanged }
             page.start = .init(values: try document.values(of: page.orders), isBefore: false)
             page.offset = 0
           }
-          part = try await database.read(.past(time), .results(of: page)) { answer in
-            let found = try answer.results
-            guard let project = query.projecting else { return self.keep(found[...], of: count) }
-            var projected: [StoredDocument] = []
-            for document in found { projected.append(try project(document)) }
-            return self.keep(projected[...], of: count)
+          let request = ReadRequest.part(of: EffectiveQuery(page), bytes: all.partBytes)
+          part = try await database.read(.past(time), request) { answer in
+            let (found, isLast) = try answer.part
+            let page = found.prefix(position.pageCount)
+            return self.keep(
+              try query.projected(Array(page))[...], after: position.taken,
+              isLast: isLast && page.count == found.count, isFull: !isLast)
           }.0
         case .query(let query):
           part = try await database.read(.past(time), .results(of: query)) {
@@ -230,16 +236,34 @@
       return part
     }
 
-    /// Keeps a page, and takes its first part. Called where it is read.
+    /// Keeps a page of so many documents, and takes its first part. Called where it is read.
     private func keep(
       _ page: ArraySlice<StoredDocument>, of count: Int
     ) -> [StoredDocument] {
       // A transaction reads the newest state, whose time is not known exactly.
-      guard page.count == count else { return [] }
+      page.count == count ? keep(page) : []
+    }
+
+    private func keep(
+      _ page: ArraySlice<StoredDocument>, after taken: Int, isLast: Bool, isFull: Bool
+    ) -> [StoredDocument] {
+      let count = taken + page.count
+      let isSame = position.withLock { position in
+        if isLast, position.end == nil { position.end = count }
+        // See above.
+        return isLast ? position.end == count : position.end.map { count < $0 } ?? true
+      }
+      return isSame ? keep(page, isFull: isFull) : []
+    }
+
+    /// - Parameter isFull: It ended at the limit of its bytes.
+    private func keep(
+      _ page: ArraySlice<StoredDocument>, isFull: Bool = false
+    ) -> [StoredDocument] {
       let first = Array(page.prefix(KeptResults.part(page).count))
       let bytes = all.keep(Array(page.dropFirst(first.count)), in: content)
-      let next = all.pageCount(count, bytes: bytes)
-      position.withLock { $0.pageCount = min(2 * count, next) }
+      let next = isFull ? .max : all.pageCount(page.count, bytes: bytes)
+      position.withLock { $0.pageCount = min(2 * page.count, next) }
       return first
     }
 
@@ -254,6 +278,22 @@
     /// Whether a page may begin after a document of the one before.
     fileprivate var hasPages: Bool {
       nearest == nil && search == nil && !isLimitToLast && !orders.contains(where: \.keepsMissing)
+    }
+
+    /// Whole documents, in an order in which each has a place of its own.
+    fileprivate var inPages: StructuredQuery {
+      var query = self
+      query.orders = effectiveOrders
+      query.projection = []
+      return query
+    }
+
+    fileprivate func projected(_ found: [StoredDocument]) throws -> [StoredDocument] {
+      guard let project = projecting else { return found }
+      var projected: [StoredDocument] = []
+      projected.reserveCapacity(found.count)
+      for document in found { projected.append(try project(document)) }
+      return projected
     }
   }
 
@@ -284,11 +324,22 @@
       }
     }
 
-    /// Reads the result of a query, which is kept.
+    /// Reads the result of a query, which is kept: whole, or its first part.
+    ///
+    /// - Parameter isCounted: It is needed how many documents there are.
     func result(
-      matching query: StructuredQuery, _ consistency: Consistency, in results: KeptResults
+      matching query: StructuredQuery, _ consistency: Consistency, isCounted: Bool,
+      in results: KeptResults
     ) async throws -> (KeptResult, at: Timestamp) {
       try await checkIndexes(query)
+      // A transaction records all that it has read.
+      if query.hasPages, !isCounted, !consistency.isTransaction {
+        let request = ReadRequest.part(of: EffectiveQuery(query.inPages), bytes: results.partBytes)
+        return try await read(consistency, request) { answer in
+          let (found, isLast) = try answer.part
+          return results.keep(try query.projected(found), of: .query(query), areAll: isLast)
+        }
+      }
       return try await read(consistency, .results(of: query)) {
         results.keep(try $0.results, of: .query(query))
       }

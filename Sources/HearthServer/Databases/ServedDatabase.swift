@@ -46,6 +46,8 @@
       /// The newest state; the transaction records what is read.
       case transaction(TransactionID)
 
+      var isTransaction: Bool { if case .transaction = self { true } else { false } }
+
       var context: RequestContext {
         switch self {
         case .newest: .brief
@@ -129,10 +131,8 @@
     func commit(
       _ mutations: [Mutation], in transaction: TransactionID? = nil
     ) async throws -> CommitResult {
-      var request = CommitRequest(mutations)
-      request.transaction = transaction
       // A client's listeners are in its own process.
-      request.completesAfterListeners = false
+      let request = CommitRequest(mutations, completesAfterListeners: false, in: transaction)
       do {
         return try await backend.awaiting { backend.commit(request, .brief, $0) }
       } catch let status as Status where transaction != nil && status.isContention {

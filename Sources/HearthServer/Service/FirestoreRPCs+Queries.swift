@@ -34,10 +34,11 @@
             return try await response.write(.with { $0.explainMetrics = metrics })
           }
         }
-        let (found, time) = try await database.result(matching: query, consistency, in: results)
-        metrics?.setResults(found.count)
+        let (found, time) = try await database.result(
+          matching: query, consistency, isCounted: metrics != nil, in: results)
+        metrics?.setResults(found.count ?? 0)
         let readTime = Google_Protobuf_Timestamp(time)
-        if found.count == 0 {
+        if found.isEmpty {
           return try await response.write(
             .with {
               $0.readTime = readTime

@@ -5,8 +5,9 @@ unread.py HEARTH [SECONDS]
 Of each kind 20 connections, with windows of HTTP/2 that are larger than all answers: ten queries and batches of 7 MB each,
 and a listener; the same calls with the windows that gRPC's clients have; a hundred documents of 1 MB each, and for some of
 the connections updates that have them as answers; REST over HTTP/1.1; REST over HTTP/2. Fails if the server has 300 MiB at
-any time, or if another client is refused, waits for long, or gets less than it asked for. Finally fifty clients that
-read slowly get all of their answers.
+any time, or if another client is refused, waits for long, or gets less than it asked for. Then fifty clients that
+read slowly get all of their answers. Finally one client reads 100,000 documents, of which the server has a small part in
+memory at any time.
 """
 
 import os
@@ -29,6 +30,9 @@ ROOT = "projects/p/databases/(default)"
 LIMIT = 900 if os.environ.get("HEARTH_SANITIZED") else 300
 CLIENTS = 20
 SLOW_CLIENTS = 50
+MANY = 100_000
+# Of memory that is not the file's, beside what the server had before: a page, and what encodes it.
+MANY_LIMIT = 120 if os.environ.get("HEARTH_SANITIZED") else 40
 # Seconds for a small document, and for a query of 7 MB: of a debug build, on a machine that compiles at the same time.
 GET_SECONDS, QUERY_SECONDS = 30, 60
 
@@ -152,9 +156,21 @@ class Client:
         self.get = self.channel.unary_unary(service + "GetDocument")
         self.run = self.channel.unary_stream(service + "RunQuery")
 
+    def fill(self, count, size):
+        for start in range(0, count, 500):
+            self.commit(messages.CommitRequest.serialize(messages.CommitRequest(database=ROOT, writes=[{"update": {
+                "name": f"{ROOT}/documents/many/{number:06}", "fields": {"value": {"bytes_value": b"x" * size}}}}
+                for number in range(start, start + 500)])))
+
     def set(self, name, size):
         self.commit(messages.CommitRequest.serialize(messages.CommitRequest(database=ROOT, writes=[{"update": {
             "name": f"{ROOT}/documents/{name}", "fields": {"value": {"bytes_value": b"x" * size}}}}])))
+
+    def count(self, collection):
+        """How many documents a query without a limit has."""
+        query = {"parent": f"{ROOT}/documents", "structured_query": {"from_": [{"collection_id": collection}]}}
+        request = messages.RunQueryRequest.serialize(messages.RunQueryRequest(query))
+        return sum(1 for _ in self.run(request, timeout=QUERY_SECONDS * 5, wait_for_ready=True))
 
     def read(self, limit, pause):
         """The sizes of the documents of the query."""
@@ -224,11 +240,27 @@ def run(folder):
     highest = server.memory("VmHWM")
     print(f"{'slow':10} {highest:5} {'':6} {'':7} {max(times, default=0):8.1f}")
     print(f"{'gone':10} {server.memory('VmRSS'):5}")
+    one.fill(MANY, 500)
+    before, most, over = server.memory("RssAnon"), [0], threading.Event()
+
+    def watch():
+        while not over.wait(0.01):
+            most[0] = max(most[0], server.memory("RssAnon"))
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    began = time.perf_counter()
+    found = one.count("many")
+    over.set()
+    watching.join()
+    print(f"{'many':10} {most[0] - before:5} {'':6} {'':7} {time.perf_counter() - began:8.1f}")
     assert server.process.poll() is None, f"the server ended with {server.process.poll()}"
     server.process.terminate()
     assert server.process.wait(timeout=60) == 0, open(f"{folder}/log").read()[-10_000:]
     assert not failures, failures[:3]
     assert worst < LIMIT, f"the server had {worst} MiB"
+    assert found == MANY, f"{found} documents of {MANY}"
+    assert most[0] - before < MANY_LIMIT, f"for {MANY} documents the server had {most[0] - before} MiB more"
     assert slowest_of_all < GET_SECONDS, f"a get took {slowest_of_all} s"
     assert slowest_query < QUERY_SECONDS, f"a query took {slowest_query} s"
     print("unread: passed")

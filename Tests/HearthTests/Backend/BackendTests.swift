@@ -163,8 +163,7 @@ import Testing
       backend.end(id, isRetried: true)
       try await backend.commit([set(paths[1], Int64(n))])
       times.append(ContinuousClock.now - began)
-      var request = CommitRequest([try set(paths[2], 1)])
-      request.transaction = id
+      let request = CommitRequest([try set(paths[2], 1)], in: id)
       await #expect(throws: Status.self) { try await backend.commit(request) }
     }
     #expect(try await backend.document(at: paths[2]) == nil)
@@ -193,8 +192,7 @@ import Testing
     let context = RequestContext(thread: .lent, transaction: id)
     _ = try await backend.awaiting { backend.read(.documents(at: paths), context, $0) }.answer
       .documents
-    var request = CommitRequest([try set(paths[1], 1)])
-    request.transaction = id
+    let request = CommitRequest([try set(paths[1], 1)], in: id)
     _ = try await backend.commit(request)
     #expect(try self.n(await backend.document(at: paths[1])) == 1)
     backend.close()
@@ -213,8 +211,7 @@ import Testing
       try await backend.awaiting { backend.read(.documents(at: self.paths), context, $0) }.answer
         .documents
     }
-    var request = CommitRequest([try set(paths[0], 1)])
-    request.transaction = id
+    let request = CommitRequest([try set(paths[0], 1)], in: id)
     await #expect(throws: Status.self) { try await backend.commit(request) }
     #expect(try await backend.document(at: paths[0]) == nil)
     backend.close()

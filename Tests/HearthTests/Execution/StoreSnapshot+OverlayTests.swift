@@ -59,7 +59,7 @@ import Testing
 
   /// Changes, deletes and adds some, and some of them again.
   private static func change(
-    _ documents: [(path: ResourcePath, fields: MapValue)], _ live: WriteContext,
+    _ documents: [(path: ResourcePath, fields: MapValue)], _ live: any LocalWriter,
     _ world: QueryWorld, _ random: inout RandomQueries
   ) throws -> [(path: ResourcePath, fields: MapValue)] {
     var changes: [(path: ResourcePath, fields: MapValue)] = []

@@ -129,10 +129,7 @@ import Testing
       _ id: String, _ body: @escaping @Sendable () async throws -> Int
     ) async throws -> Int {
       let gate = DispatchSemaphore(value: 0)
-      writer.perform { _ in
-        gate.wait()
-      } complete: { _ in
-      }
+      writer.perform(WriteClosure { _ in gate.wait() }) { _ in }
       try await eventually { writer.waitingCount == 0 }
       // Not awaited.
       func add() { books.document(id).setData(["title": "One more worm"]) }

@@ -293,12 +293,11 @@ import Testing
     for n in 0..<5 { try submit(n) }
     let found = Guarded<[Bool]>([])
     done.enter()
-    fixture.writer.submitAlone { _ in
+    let alone = WriteClosure(isAlone: true) { _ in
       let documents = try (0..<6).map { try fixture.document("counters/\($0)") != nil }
       found.withLock { $0 = documents }
-    } complete: { _ in
-      done.leave()
     }
+    fixture.writer.perform(alone) { _ in done.leave() }
     try submit(5)
     gate.signal()
     try await onBlockingThread { done.wait() }

@@ -38,9 +38,8 @@ extension Writer {
     _ mutations: [Mutation], areChecked: Bool = false, on readSet: ReadSet? = nil,
     completesAfterListeners: Bool = true
   ) async throws -> CommitResult {
-    var request = CommitRequest(mutations)
-    request.areChecked = areChecked
-    request.completesAfterListeners = completesAfterListeners
+    let request = CommitRequest(
+      mutations, areChecked: areChecked, completesAfterListeners: completesAfterListeners)
     return try await withCheckedContinuation { continuation in
       commit(request, on: readSet) { continuation.resume(returning: $0) }
     }.get()
@@ -48,11 +47,22 @@ extension Writer {
 
   @discardableResult
   func perform(
-    from callSite: CallSite? = nil, _ body: @escaping (WriteContext) throws -> Void
+    from callSite: CallSite? = nil, _ body: @escaping (any LocalWriter) throws -> Void
   ) async throws -> CommitResult {
     try await withCheckedContinuation { continuation in
-      perform(from: callSite, body) { continuation.resume(returning: $0) }
+      perform(WriteClosure(from: callSite, body)) { continuation.resume(returning: $0) }
     }.get()
+  }
+
+  /// Submits a request that its caller does not await.
+  func submit(
+    _ mutations: [Mutation], areChecked: Bool = false, isCounted: Bool = true,
+    completesAfterListeners: Bool = false, complete: @escaping Completion<CommitResult>
+  ) {
+    let request = CommitRequest(
+      mutations, areChecked: areChecked, isAwaited: false, isCounted: isCounted,
+      completesAfterListeners: completesAfterListeners)
+    commit(request, complete)
   }
 
   func drain() async {

@@ -105,8 +105,8 @@ final class ListeningFixture {
     let outcomes = Guarded<[Int: Writer.Outcome]>([:])
     for (index, mutations) in requests.enumerated() {
       done.enter()
-      var request = CommitRequest(mutations, isAwaited: false)
-      request.completesAfterListeners = false
+      let request = CommitRequest(
+        mutations, isAwaited: false, completesAfterListeners: false)
       memory?.commit(request, .busy) { outcome in
         outcomes.withLock { $0[index] = outcome }
         done.leave()

@@ -400,15 +400,15 @@ private final class RunCount: Sendable {
     let now = fixture.clock.now
 
     func readSet(
-      isAlone: Bool = false, _ body: (WriteContext) throws -> Void
+      isAlone: Bool = false, _ body: (PlannedState) throws -> Void
     ) throws -> ReadSet {
       try fixture.store.read { snapshot in
         var plan = try CommitPlan(FileState(snapshot), now: now, documentCount: 1)
         return try withUnsafeMutablePointer(to: &plan) { plan in
-          let live = WriteContext(in: plan, isAlone: isAlone)
+          let live = PlannedState(plan, isAlone: isAlone)
           defer { live.drop() }
           try body(live)
-          return live.readSet
+          return live.request.reads
         }
       }
     }

@@ -290,19 +290,16 @@ package final class DocumentCopy: Sendable {
   }
 
   private func commit(_ mutations: [Mutation], _ state: CopyState) async throws {
-    var request = CommitRequest(mutations + [try state.mutation])
-    request.areChecked = true
-    request.completesAfterListeners = false
-    let result = try await commit(request)
+    let result = try await commit(
+      CommitRequest(
+        mutations + [try state.mutation], areChecked: true, completesAfterListeners: false))
     var state = state
     state.updateTime = result.results.last?.updateTime
     current.withLock { $0 = state }
   }
 
   private func commit(removing state: CopyState) async throws {
-    var request = CommitRequest([state.removal])
-    request.areChecked = true
-    _ = try await commit(request)
+    _ = try await commit(CommitRequest([state.removal], areChecked: true))
   }
 
   private func commit(_ request: CommitRequest) async throws -> CommitResult {

@@ -11,7 +11,7 @@ import Logging
 /// A read in the past takes the documents as they are, and undoes the changes since.
 package final class RemoteBackend: Sendable {
   private let isClosed = Guarded(false)
-  private let transactions: TransactionTable<RemoteWriter.Job>
+  private let transactions: TransactionTable<WriteRequest>
   let store: any RemoteStore
   let writer: RemoteWriter
   let catalogues: RemoteCatalogues
@@ -301,22 +301,15 @@ extension RemoteBackend: ListeningBackend, IndexedBackend {
     _ request: CommitRequest, _ context: RequestContext, _ done: @escaping Completion<CommitResult>
   ) {
     do throws(Status) {
-      if !request.areChecked { for mutation in request.mutations { try mutation.check() } }
-      try Mutation.checkTotals(request.mutations)
-      var job = RemoteWriter.Job(
-        mutations: request.mutations,
-        origin: request.completesAfterListeners ? acknowledgements.origin(context) : nil, done: done
-      )
-      if !request.isAwaited {
-        job.waitingBytes = request.isCounted ? request.mutations.reduce(0) { $0 + $1.byteCount } : 0
+      let origin = request.completesAfterListeners ? acknowledgements.origin(context) : nil
+      guard let id = request.transaction else {
+        return try writer.add(WriteRequest(request, from: origin, done))
       }
-      guard let id = request.transaction else { return try writer.add(job) }
       let transaction = try transactions.transaction(id)
-      job.origin = acknowledgements.origin(context)
-      job.reads = transaction.reads
-      job.done = try transactions.ending(id, done)
-      guard let hold = transaction.hold else { return try writer.add(job) }
-      if !hold.end(job) { job.done(.failure(.transactionHeldTooLong)) }
+      let write = try WriteRequest(
+        request, on: transaction.reads, from: origin, transactions.ending(id, done))
+      guard let hold = transaction.hold else { return try writer.add(write) }
+      if !hold.end(write) { write.complete(.failure(.transactionHeldTooLong)) }
     } catch {
       done(.failure(error))
     }
@@ -487,7 +480,7 @@ extension RemoteBackend: LocalBackend {
     var plan = CommitPlan(
       state, StoreState(lastSequence: sequence), now: now(), notAfter: .latest, documentCount: 0)
     return try withUnsafeMutablePointer(to: &plan) { plan in
-      try body(RequestWriter(request: WriteContext(in: plan), tracing: .none))
+      try body(PlannedState(plan))
     }
   }
 
@@ -510,9 +503,8 @@ extension RemoteBackend: LocalBackend {
     _ body: @escaping (any LocalWriter) throws -> Void, _ context: RequestContext,
     _ done: @escaping Completion<CommitResult>
   ) {
-    var job = RemoteWriter.Job(mutations: [], origin: acknowledgements.origin(context), done: done)
-    job.closure = RemoteClosure(body)
-    do throws(Status) { try writer.add(job) } catch { done(.failure(error)) }
+    let request = WriteRequest(WriteClosure(body), from: acknowledgements.origin(context), done)
+    do throws(Status) { try writer.add(request) } catch { done(.failure(error)) }
   }
 }
 

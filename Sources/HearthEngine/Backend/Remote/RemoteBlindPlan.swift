@@ -9,7 +9,7 @@ struct RemoteBlindPlan {
   private(set) var batch: RemoteBlindBatch
   /// For each wave, the numbers of its jobs.
   private(set) var jobs: [[Int]] = []
-  private let all: [RemoteWriter.Job]
+  private let all: [WriteRequest]
   private let catalogue: RemoteCatalogue
   /// The documents that the last wave writes.
   private var written: Set<ResourcePath> = []
@@ -21,7 +21,7 @@ struct RemoteBlindPlan {
   fileprivate static let queryLimit = 4
 
   /// Nil if one of the jobs needs more.
-  init?(_ jobs: [RemoteWriter.Job], _ catalogue: RemoteCatalogue) {
+  init?(_ jobs: [WriteRequest], _ catalogue: RemoteCatalogue) {
     guard jobs.allSatisfy({ $0.isBlind && !catalogue.constrains($0.mutations) }) else {
       return nil
     }
@@ -44,9 +44,10 @@ struct RemoteBlindPlan {
 
   private mutating func add(_ number: Int) throws(Status) {
     let job = all[number]
-    let hasQueries = !job.reads.results.isEmpty
+    let reads = job.reads ?? ReadSet()
+    let hasQueries = !reads.results.isEmpty
     let touched =
-      job.reads.documents.keys.contains { written.contains($0) }
+      reads.documents.keys.contains { written.contains($0) }
       || job.mutations.contains { written.contains($0.path) }
     // The results of a query are compared with the state before the wave.
     if isLastClosed || hasQueries || touched {
@@ -57,13 +58,13 @@ struct RemoteBlindPlan {
     }
     let last = batch.waves.count - 1
     jobs[last].append(number)
-    for (path, seen) in job.reads.documents {
+    for (path, seen) in reads.documents {
       batch.waves[last].writes.append(
         RemoteBlindBatch.Write(
           job: number, key: RemoteKey(path), operation: .verify,
           condition: .updated(seen?.microseconds)))
     }
-    for seen in job.reads.results {
+    for seen in reads.results {
       guard let query = seen.query, let sequence = seen.sequence else { continue }
       batch.waves[last].unchanged.append(
         RemoteBlindBatch.Unchanged(scope: RemoteScope(query.scope), since: sequence))
@@ -113,7 +114,7 @@ struct RemoteBlindPlan {
     var results: [(job: Int, outcome: Result<CommitResult, Status>, changed: [ResourcePath])] = []
     for number in jobs[wave] {
       let job = all[number]
-      let read = outcomes.prefix(job.reads.documents.count)
+      let read = outcomes.prefix(job.reads?.documents.count ?? 0)
       let writes = outcomes.dropFirst(read.count).prefix(job.mutations.count)
       outcomes = outcomes.dropFirst(read.count + writes.count)
       if let error = refusal(of: job, read, writes, at: next) {
@@ -143,7 +144,7 @@ struct RemoteBlindPlan {
   }
 
   private func refusal(
-    of job: RemoteWriter.Job, _ read: ArraySlice<RemoteBlindAnswer.Outcome>,
+    of job: WriteRequest, _ read: ArraySlice<RemoteBlindAnswer.Outcome>,
     _ writes: ArraySlice<RemoteBlindAnswer.Outcome>, at time: Instant
   ) -> Status? {
     if read.contains(where: \.isRefused) {
@@ -165,11 +166,12 @@ struct RemoteBlindPlan {
   }
 }
 
-extension RemoteWriter.Job {
+extension WriteRequest {
   /// Nothing of it depends on fields that are stored.
   fileprivate var isBlind: Bool {
-    guard closure == nil, reads.results.count <= RemoteBlindPlan.queryLimit,
-      reads.results.allSatisfy({ $0.sequence != nil && $0.query?.filters.hasSemiJoins == false })
+    let results = reads?.results ?? []
+    guard closure == nil, results.count <= RemoteBlindPlan.queryLimit,
+      results.allSatisfy({ $0.sequence != nil && $0.query?.filters.hasSemiJoins == false })
     else { return false }
     // Once each.
     var paths: Set<ResourcePath> = []

@@ -58,6 +58,7 @@ struct RemoteNeeds: Sendable {
     case .documents(let paths): add(paths)
     case .results(let query, let fields):
       add(query, requiring: fields, catalogue, isNow: isNow && fields.isEmpty)
+    case .part(let query, _): add(query, catalogue, isNow: isNow)
     case .values(_, over: let query), .matches(let query): add(query, catalogue)
     case .totals(let query, let aggregations):
       add(query, requiring: AggregationTotals(aggregations, isLive: true).fields, catalogue)

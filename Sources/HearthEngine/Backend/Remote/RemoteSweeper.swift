@@ -108,12 +108,9 @@ final class RemoteSweeper: @unchecked Sendable {
     let done = DispatchGroup()
     for document in documents {
       done.enter()
-      var request = CommitRequest([
-        Mutation(
-          path: document.path, operation: .delete,
-          precondition: .updateTime(document.updateTime))
-      ])
-      request.completesAfterListeners = false
+      let delete = Mutation(
+        path: document.path, operation: .delete, precondition: .updateTime(document.updateTime))
+      let request = CommitRequest([delete], completesAfterListeners: false)
       backend.commit(request, .lent) { outcome in
         outcomes.withLock { $0.append(outcome) }
         done.leave()

@@ -5,42 +5,16 @@ import Logging
 
 /// Writes to a `RemoteStore`: whatever waits while a commit is under way is in the next one.
 ///
-///     jobs ─▶ one batch ─┬▶ all of them blind: the store decides ─▶ complete
-///                        └▶ the store's lock ─▶ their documents ─▶ each job in turn, in memory
+///     requests ─▶ a batch ─┬▶ all of them blind: the store decides ─▶ complete
+///                          └▶ the store's lock ─▶ their documents ─▶ each request in turn, in memory
 ///                               └─▶ the changes of all that succeed, durable ─▶ complete
 ///
-/// A batch that was certainly not applied is tried again, each job until `patience` is over since it was
-/// added. One that may be applied is never sent again: its jobs fail, and say so.
+/// A batch that was certainly not applied is tried again, each request until `patience` is over since it was
+/// added. One that may be applied is never sent again: its requests fail, and say so.
 final class RemoteWriter: Sendable {
-  struct Job: Sendable {
-    var mutations: [Mutation]
-    /// A user's closure instead of mutations.
-    var closure: RemoteClosure?
-    /// Those of a transaction.
-    var reads = ReadSet()
-    var origin: WriteOrigin?
-    /// Of a write that its caller does not await; nil for others.
-    var waitingBytes: Int?
-    var done: Completion<CommitResult>
-    /// From then on a failure of the store ends it.
-    fileprivate let deadline = ContinuousClock.now + RemoteWriter.patience
-    /// Counted as waiting.
-    fileprivate var isWaiting = false
-
-    init(
-      mutations: [Mutation], origin: WriteOrigin?, done: @escaping Completion<CommitResult>
-    ) {
-      self.mutations = mutations
-      self.origin = origin
-      self.done = done
-    }
-
-    fileprivate var byteCount: Int { mutations.reduce(0) { $0 + $1.byteCount } }
-  }
-
   private enum Item {
-    case job(Job)
-    case hold(TransactionHold<Job>, begun: @Sendable (Result<Void, Status>) -> Void)
+    case request(WriteRequest)
+    case hold(TransactionHold<WriteRequest>, begun: @Sendable (Result<Void, Status>) -> Void)
     case indexes(
       @Sendable (inout RemoteIndexEdit) throws(Status) -> Void, deadline: ContinuousClock.Instant,
       Completion<Void>)
@@ -104,11 +78,12 @@ final class RemoteWriter: Sendable {
 
   // MARK: Queueing
 
-  func add(_ job: Job) throws(Status) {
-    var waiting = job
-    waiting.isWaiting = true
-    try add(.job(waiting)) { [queueLimitBytes] shared throws(Status) in
-      guard let bytes = job.waitingBytes else {
+  func add(_ request: WriteRequest) throws(Status) {
+    var request = request
+    request.deadline = .now + Self.patience
+    let (isTracked, bytes) = (request.isTracked, request.countedBytes)
+    try add(.request(request)) { [queueLimitBytes] shared throws(Status) in
+      guard isTracked else {
         guard shared.awaited < Self.waitingWrites else {
           throw Status(
             .resourceExhausted, "\(shared.awaited) writes wait already. Try again later.")
@@ -117,11 +92,7 @@ final class RemoteWriter: Sendable {
         return
       }
       guard bytes == 0 || shared.waitingBytes == 0 || shared.waitingBytes + bytes <= queueLimitBytes
-      else {
-        throw Status(
-          .resourceExhausted,
-          "\(shared.waitingBytes) bytes of writes wait already. Await writes, or write less.")
-      }
+      else { throw .tooManyWaiting(bytes: shared.waitingBytes) }
       shared.waitingBytes += bytes
       shared.unawaited += 1
     }
@@ -129,7 +100,8 @@ final class RemoteWriter: Sendable {
 
   /// Calls `begun` when all writes wait for `hold`, or with the error because of which they do not.
   func add(
-    _ hold: TransactionHold<Job>, _ begun: @escaping @Sendable (Result<Void, Status>) -> Void
+    _ hold: TransactionHold<WriteRequest>,
+    _ begun: @escaping @Sendable (Result<Void, Status>) -> Void
   ) throws(Status) {
     try add(.hold(hold, begun: begun)) { _ in }
   }
@@ -171,20 +143,20 @@ final class RemoteWriter: Sendable {
   private func work() {
     thread.withLock { $0 = pthread_self() }
     while true {
-      var jobs: [Job] = []
+      var requests: [WriteRequest] = []
       let other: Item? = shared.withLock { shared in
         var bytes = 0
-        while jobs.count < Self.batchCount, case .job(let job)? = shared.items.first {
+        while requests.count < Self.batchCount, case .request(let request)? = shared.items.first {
           // A closure is run once: it is alone.
-          if job.closure != nil, !jobs.isEmpty { break }
-          bytes += job.byteCount
-          if !jobs.isEmpty, bytes > Self.batchBytes { break }
-          jobs.append(job)
+          if request.closure != nil, !requests.isEmpty { break }
+          bytes += request.byteCount
+          if !requests.isEmpty, bytes > Self.batchBytes { break }
+          requests.append(request)
           shared.items.removeFirst()
-          if job.closure != nil { break }
+          if request.closure != nil { break }
         }
-        if jobs.isEmpty, let item = shared.items.popFirst() { return item }
-        if jobs.isEmpty {
+        if requests.isEmpty, let item = shared.items.popFirst() { return item }
+        if requests.isEmpty {
           // Before another thread can begin.
           thread.withLock { $0 = nil }
           shared.isRunning = false
@@ -197,10 +169,10 @@ final class RemoteWriter: Sendable {
       case .hold(let hold, let begun)?: serve(hold, begun)
       case .indexes(let edit, let deadline, let done)?:
         done(Result { () throws(Status) in try change(edit, until: deadline) })
-      case .job?: break
+      case .request?: break
       case nil:
-        if jobs.isEmpty { return }
-        run(jobs)
+        if requests.isEmpty { return }
+        run(requests)
       }
     }
   }
@@ -212,22 +184,22 @@ final class RemoteWriter: Sendable {
     thread.withLock { $0 }.map { pthread_equal($0, pthread_self()) != 0 } ?? false
   }
 
-  private func run(_ jobs: [Job]) {
-    guard let others = runBlind(jobs), others.isEmpty || runReading(others) else { return }
+  private func run(_ requests: [WriteRequest]) {
+    guard let others = runBlind(requests), others.isEmpty || runReading(others) else { return }
     trimIfDue()
   }
 
   /// Returns false if the store has failed.
-  private func runReading(_ jobs: [Job]) -> Bool {
+  private func runReading(_ requests: [WriteRequest]) -> Bool {
     do throws(Status) {
-      try retrying(until: jobs.firstDeadline) {
-        jobs.allSatisfy { $0.closure?.hasRun != true }
+      try retrying(until: requests.firstDeadline) {
+        requests.allSatisfy { $0.closure?.hasRun != true }
       } _: { () throws(Status) in
-        try store.write { writing throws(Status) in try write(jobs, writing) }
+        try store.write { writing throws(Status) in try write(requests, writing) }
       }
       return true
     } catch {
-      fail(jobs, error)
+      fail(requests, error)
       return false
     }
   }
@@ -254,27 +226,27 @@ final class RemoteWriter: Sendable {
       && !shared.withLock(\.isClosed)
   }
 
-  /// Ends the jobs of a batch for which the store has failed. Those that have more patience are tried
+  /// Ends the requests of a batch for which the store has failed. Those that have more patience are tried
   /// again. Those in the queue that have none do not wait until it is their turn to fail.
-  func fail(_ jobs: [Job], _ error: Status) {
+  func fail(_ requests: [WriteRequest], _ error: Status) {
     let now = ContinuousClock.now
     let isPassing = isPassing(error)
     var again: [Item] = []
-    var ended: [Job] = []
-    for job in jobs {
-      if isPassing, now < job.deadline, job.closure?.hasRun != true {
-        again.append(.job(job))
+    var ended: [WriteRequest] = []
+    for request in requests {
+      if isPassing, request.isPatient(at: now), request.closure?.hasRun != true {
+        again.append(.request(request))
       } else {
-        ended.append(job)
+        ended.append(request)
       }
     }
-    var late: [Job] = []
+    var late: [WriteRequest] = []
     // A failure that another batch need not have.
     if isPassing || error.mayBeDone {
       shared.withLock { shared in
         shared.items.removeAll { item in
-          guard case .job(let job) = item, now >= job.deadline else { return false }
-          late.append(job)
+          guard case .request(let request) = item, !request.isPatient(at: now) else { return false }
+          late.append(request)
           return true
         }
         shared.items.prepend(contentsOf: again)
@@ -287,21 +259,22 @@ final class RemoteWriter: Sendable {
   }
 
   /// Holds the lock until the transaction ends, or for a second.
-  private func serve(_ hold: TransactionHold<Job>, _ begun: (Result<Void, Status>) -> Void) {
+  private func serve(_ hold: TransactionHold<WriteRequest>, _ begun: (Result<Void, Status>) -> Void)
+  {
     var hasBegun = false
-    var job: Job?
+    var request: WriteRequest?
     do throws(Status) {
       try store.write { writing throws(Status) in
         _ = try lock(RemoteRead(), writing)
         hasBegun = true
         begun(.success(()))
-        job = hold.wait()
-        guard let job else { return }
-        try write([job], writing, isLocked: true)
+        request = hold.wait()
+        guard let request else { return }
+        try write([request], writing, isHeld: true)
       }
     } catch {
       if !hasBegun { return begun(.failure(error)) }
-      if let job { finish([(job, .failure(error))]) }
+      if let request { finish([(request, .failure(error))], isHeld: true) }
     }
   }
 
@@ -330,18 +303,18 @@ final class RemoteWriter: Sendable {
     } catch {}
   }
 
-  /// Under the lock: executes the jobs one after another, and commits those that succeed.
+  /// Under the lock: executes the requests one after another, and commits those that succeed.
   private func write(
-    _ jobs: [Job], _ writing: any RemoteWriting, isLocked: Bool = false
+    _ requests: [WriteRequest], _ writing: any RemoteWriting, isHeld: Bool = false
   ) throws(Status) {
     var paths: Set<ResourcePath> = []
-    for job in jobs {
-      for mutation in job.mutations { paths.insert(mutation.path) }
-      for path in job.reads.documents.keys { paths.insert(path) }
+    for request in requests {
+      for mutation in request.mutations { paths.insert(mutation.path) }
+      for path in request.reads?.documents.keys ?? [:].keys { paths.insert(path) }
     }
     var request = RemoteRead()
     if !paths.isEmpty { request.scopes = [.documents(paths.map { RemoteKey($0) })] }
-    let answer = isLocked ? try writing.read(request) : try lock(request, writing)
+    let answer = isHeld ? try writing.read(request) : try lock(request, writing)
     let catalogue = try catalogue(answer.record.generation, writing)
     var documents: [StoredDocument] = []
     for document in answer.documents { documents.append(try StoredDocument(document)) }
@@ -357,25 +330,25 @@ final class RemoteWriter: Sendable {
     var plan = CommitPlan(
       state, StoreState(answer.record), now: now(), notAfter: latestTime,
       documentCount: paths.count)
-    try prepare(plan, jobs)
-    var outcomes: [(job: Job, outcome: Result<CommitResult, Status>)] = []
+    try prepare(plan, requests)
+    var outcomes: [(request: WriteRequest, outcome: Result<CommitResult, Status>)] = []
     var expected: [Int: Acknowledgement] = [:]
-    for job in jobs {
+    for request in requests {
       let counted = state.changes.count
-      let outcome = outcome(of: job, in: &plan)
-      // The connection's failure is that of all jobs.
+      let outcome = outcome(of: request, in: &plan)
+      // The connection's failure is that of all requests.
       if let failure = state.failure { throw failure }
-      if let origin = job.origin, case .success(let result) = outcome {
+      if let origin = request.origin, case .success(let result) = outcome {
         let changed = state.changes[counted...].map(\.path)
         if !changed.isEmpty, acknowledgements.concern(changed) {
           expected[outcomes.count] = Acknowledgement(
-            result.sequence, changed, from: origin, complete: job.done)
+            result.sequence, changed, from: origin, complete: request.complete)
         }
       }
-      outcomes.append((job, outcome))
+      outcomes.append((request, outcome))
     }
     // Nothing to store: not even the time of a commit without changes.
-    guard let newest = plan.newestTime else { return finish(outcomes) }
+    guard let newest = plan.newestTime else { return finish(outcomes, isHeld: isHeld) }
 
     var batch = RemoteBatch(id: UUID().bytes, record: answer.record)
     for (position, change) in state.changes.enumerated() {
@@ -397,7 +370,7 @@ final class RemoteWriter: Sendable {
       acknowledgements.withdraw(waiting)
       throw error
     }
-    finish(outcomes, expected)
+    finish(outcomes, expected, isHeld: isHeld)
   }
 
   private func catalogue(
@@ -411,51 +384,43 @@ final class RemoteWriter: Sendable {
     return try catalogues.note(answer)
   }
 
-  private func prepare(_ plan: CommitPlan, _ jobs: [Job]) throws(Status) {
-    do { try plan.prepare(for: jobs.flatMap(\.mutations)) } catch {
+  private func prepare(_ plan: CommitPlan, _ requests: [WriteRequest]) throws(Status) {
+    do { try plan.prepare(for: requests.flatMap(\.mutations)) } catch {
       throw Status(readingFailed: error)
     }
   }
 
   private func outcome(
-    of job: Job, in plan: inout CommitPlan
+    of request: WriteRequest, in plan: inout CommitPlan
   ) -> Result<CommitResult, Status> {
-    do {
-      try plan.check(job.reads)
-      if let closure = job.closure { return closure.run(in: &plan) }
-      return .success(try plan.plan(job.mutations))
-    } catch {
+    var request = request
+    do { return try plan.outcome(of: &request) } catch {
       return .failure(Status(readingFailed: error))
     }
   }
 
+  /// - Parameter isHeld: The request was not in the queue.
   func finish(
-    _ outcomes: [(job: Job, outcome: Result<CommitResult, Status>)],
-    _ expected: [Int: Acknowledgement] = [:]
+    _ outcomes: [(request: WriteRequest, outcome: Result<CommitResult, Status>)],
+    _ expected: [Int: Acknowledgement] = [:], isHeld: Bool = false
   ) {
-    var awaited = 0
-    var unawaited = 0
-    var bytes = 0
-    for (job, _) in outcomes where job.isWaiting {
-      guard let count = job.waitingBytes else {
-        awaited += 1
-        continue
+    if !isHeld {
+      let unawaited = outcomes.count { $0.request.isTracked }
+      let bytes = outcomes.reduce(0) { $0 + $1.request.countedBytes }
+      shared.withLock { shared in
+        shared.awaited -= outcomes.count - unawaited
+        shared.unawaited -= unawaited
+        shared.waitingBytes -= bytes
       }
-      unawaited += 1
-      bytes += count
-    }
-    shared.withLock { shared in
-      shared.awaited -= awaited
-      shared.unawaited -= unawaited
-      shared.waitingBytes -= bytes
     }
     for case (_, .success(let result)) in outcomes {
       horizon.note(result.sequence, result.commitTime.microseconds)
     }
     source.noteCommit()
-    for (position, (job, outcome)) in outcomes.enumerated() {
+    for (position, (request, outcome)) in outcomes.enumerated() {
+      request.closure?.release()
       guard let acknowledgement = expected[position] else {
-        job.done(outcome)
+        request.complete(outcome)
         continue
       }
       acknowledgement.commit(outcome)
@@ -693,8 +658,14 @@ final class RemoteWriter: Sendable {
   }
 }
 
-extension [RemoteWriter.Job] {
-  var firstDeadline: ContinuousClock.Instant { map(\.deadline).min() ?? .now }
+extension [WriteRequest] {
+  var firstDeadline: ContinuousClock.Instant { compactMap(\.deadline).min() ?? .now }
+}
+
+extension WriteRequest {
+  fileprivate func isPatient(at now: ContinuousClock.Instant) -> Bool {
+    deadline.map { now < $0 } ?? false
+  }
 }
 
 extension StoredIndex {
@@ -706,27 +677,6 @@ extension RemoteAnswer {
   fileprivate var lastToTrim: UInt64? {
     let last = [lastChangeAt, lastExcess].compactMap(\.self).max()
     return last.flatMap { $0 >= record.firstLogged ? $0 : nil }
-  }
-}
-
-/// A user's closure on its way to the writer, where it runs once.
-final class RemoteClosure: @unchecked Sendable {
-  // Unchecked: used by its maker until it is handed over, then by the writer.
-  private var body: ((any LocalWriter) throws -> Void)?
-  private(set) var hasRun = false
-
-  init(_ body: @escaping (any LocalWriter) throws -> Void) { self.body = body }
-
-  func run(in plan: inout CommitPlan) -> Result<CommitResult, Status> {
-    hasRun = true
-    // Released before the waiting caller continues.
-    defer { body = nil }
-    return WriteContext.run(in: &plan) { request in
-      guard let body else { throw Status.terminated }
-      try body(RequestWriter(request: request, tracing: .none))
-    } whenDone: { _, outcome in
-      outcome
-    }
   }
 }
 
