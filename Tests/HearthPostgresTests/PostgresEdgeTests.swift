@@ -147,7 +147,8 @@
             : Mutation(
               path: path,
               operation: .patch(
-                MapValue([("text", .string(String(repeating: "y", count: n * 300)))]),
+                try DocumentBody(
+                  encoding: MapValue([("text", .string(String(repeating: "y", count: n * 300)))])),
                 mask: [FieldSegments(["text"])]))
         ])
       }

@@ -117,7 +117,8 @@
           mutation.precondition = .exists(below(2) == 0)
         case 3:
           mutation.operation = .patch(
-            MapValue([("n", .integer(Int64(below(3))))]), mask: [FieldSegments(["n"])])
+            try DocumentBody(encoding: MapValue([("n", .integer(Int64(below(3))))])),
+            mask: [FieldSegments(["n"])])
         case 4:
           mutation.operation = try .set(encoding: fields())
           mutation.transforms = [(FieldSegments(["n"]), .increment(.integer(1)))]

@@ -106,7 +106,8 @@
           after = nil
           renewed.insert(path)
         case .set(let body): after = try body.map()
-        case .patch(let values, let mask):
+        case .patch(let body, let mask):
+          let values = try body.map()
           var merged = before ?? MapValue()
           for field in mask { merged.set(values.value(at: field.names), at: field.names) }
           after = merged

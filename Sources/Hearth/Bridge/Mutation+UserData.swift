@@ -6,7 +6,7 @@ extension Mutation {
     in firestore: Firestore
   ) throws {
     let parsed = try ParsedWrite(set: data, merge: merge, database: firestore.databaseIdentity)
-    try self.init(setting: document.uncheckedPath(in: firestore), to: parsed)
+    self.init(setting: try document.uncheckedPath(in: firestore), to: parsed)
   }
 
   init(
@@ -25,9 +25,9 @@ extension Mutation {
       if case .delete = transform.transform { true } else { false }
     }
     guard merge == nil, !hasDeletes else {
-      let parsed = try ParsedWrite(
-        encoded: encoded.body.map(), sentinels: encoded.transforms, merge: merge)
-      try self.init(setting: path, to: parsed)
+      self.init(
+        setting: path,
+        to: try ParsedWrite(encoded: encoded.body, sentinels: encoded.transforms, merge: merge))
       return
     }
     // The usual case: the bytes are stored as they were encoded.
@@ -38,7 +38,7 @@ extension Mutation {
     updating document: DocumentReference, with fields: [AnyHashable: Any], in firestore: Firestore
   ) throws {
     let parsed = try ParsedWrite(update: fields, database: firestore.databaseIdentity)
-    try self.init(setting: document.uncheckedPath(in: firestore), to: parsed)
+    self.init(setting: try document.uncheckedPath(in: firestore), to: parsed)
     precondition = .exists(true)
   }
 
@@ -91,16 +91,11 @@ extension DocumentReference {
 }
 
 extension Mutation {
-  init(setting path: ResourcePath, to parsed: ParsedWrite) throws(Status) {
+  fileprivate init(setting path: ResourcePath, to parsed: ParsedWrite) {
     self.init(
       path: path,
-      operation: try Self.operation(parsed),
+      operation: parsed.mask.map { Operation.patch(parsed.body, mask: $0) } ?? .set(parsed.body),
       transforms: parsed.transforms)
-  }
-
-  private static func operation(_ parsed: ParsedWrite) throws(Status) -> Operation {
-    if let mask = parsed.mask { return .patch(parsed.body, mask: mask) }
-    return try .set(encoding: parsed.body)
   }
 }
 

@@ -1,7 +1,7 @@
-/// A write of fields, as engine values.
+/// A write of fields, as stored bytes.
 struct ParsedWrite: Sendable {
   /// The fields to write, without sentinels.
-  var body: MapValue
+  var body: DocumentBody
   /// Nil: `body` replaces the document. Otherwise the paths that change: a path that `body` lacks
   /// is deleted, and fields of `body` outside the mask are ignored. Sorted; no path is inside
   /// another.
@@ -11,7 +11,7 @@ struct ParsedWrite: Sendable {
 
   /// - Parameter mask: sorted, without overlaps.
   private init(
-    body: MapValue, mask: [FieldSegments]?, transforms: [UserDataReader.Transform]
+    body: DocumentBody, mask: [FieldSegments]?, transforms: [UserDataReader.Transform]
   ) {
     self.body = body
     self.mask = mask
@@ -36,21 +36,21 @@ extension ParsedWrite {
     set data: [String: Any], merge: Merge? = nil, database: DatabaseIdentity?
   ) throws(Status) {
     var reader = UserDataReader(source: merge == nil ? .set : .mergeSet, database: database)
-    let body = try reader.readDocument(data)
+    let body = try DocumentBody(encoding: reader.readDocument(data))
     try self.init(body: body, merge: merge, reader: reader)
   }
 
   /// `setData(from:)`, with `merge:` and `mergeFields:`: an encoded document, and the sentinels
   /// that the encoder found, with their paths.
   init(
-    encoded body: MapValue, sentinels: [UserDataReader.Transform], merge: Merge? = nil
+    encoded body: DocumentBody, sentinels: [UserDataReader.Transform], merge: Merge? = nil
   ) throws(Status) {
     var reader = UserDataReader(source: merge == nil ? .set : .mergeSet, database: nil)
     try reader.readEncoded(body, sentinels: sentinels)
     try self.init(body: body, merge: merge, reader: reader)
   }
 
-  private init(body: MapValue, merge: Merge?, reader: UserDataReader) throws(Status) {
+  private init(body: DocumentBody, merge: Merge?, reader: UserDataReader) throws(Status) {
     switch merge {
     case nil: self.init(body: body, mask: nil, transforms: reader.transforms)
     case .all:
@@ -102,8 +102,8 @@ extension ParsedWrite {
       case .transform: break
       }
     }
-    self.init(
-      body: ParsedWrite.nest(values[...], level: 0), mask: mask, transforms: reader.transforms)
+    let body = try DocumentBody(encoding: ParsedWrite.nest(values[...], level: 0))
+    self.init(body: body, mask: mask, transforms: reader.transforms)
   }
 }
 

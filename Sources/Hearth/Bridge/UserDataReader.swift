@@ -253,51 +253,52 @@ extension UserDataReader {
   /// Reads an encoded document, and the sentinels that the encoder found, with the same checks,
   /// leaves and transforms as for a dictionary.
   mutating func readEncoded(
-    _ document: MapValue, sentinels: [Transform]
+    _ document: DocumentBody, sentinels: [Transform]
   ) throws(Status) {
     for (field, transform) in sentinels {
       try enter(field)
       try note(transform)
     }
     path = []
-    try readEncoded(document, around: sentinels.map(\.field).sorted()[...], depth: 0)
+    let fields = sentinels.map(\.field).sorted()[...]
+    try document.withView { map throws(Status) in try readEncoded(map, around: fields, depth: 0) }
   }
 
   /// - Parameter sentinels: those at or below `path`, sorted.
   private mutating func readEncoded(
-    _ map: MapValue, around sentinels: ArraySlice<FieldSegments>, depth: Int
+    _ map: MapView, around sentinels: ArraySlice<FieldSegments>, depth: Int
   ) throws(Status) {
     try checkDepth(depth)
     // A map that had only sentinels is not a leaf.
-    if map.isEmpty, sentinels.isEmpty, !path.isEmpty { noteLeaf() }
-    for field in map.fields {
-      path.append(field.name)
-      try check(field.name)
-      try readEncoded(field.value, around: sentinels, depth: depth, isElement: false)
+    if map.count == 0, sentinels.isEmpty, !path.isEmpty { noteLeaf() }
+    for index in 0..<map.count {
+      let name = try map.nameString(at: index)
+      path.append(name)
+      try check(name)
+      try readEncoded(map.value(at: index), around: sentinels, depth: depth, isElement: false)
       path.removeLast()
     }
   }
 
   private mutating func readEncoded(
-    _ value: Value, around sentinels: ArraySlice<FieldSegments>, depth: Int, isElement: Bool
+    _ value: ValueView, around sentinels: ArraySlice<FieldSegments>, depth: Int, isElement: Bool
   ) throws(Status) {
-    switch value {
-    case .map(let map):
+    if let map = try value.map() {
       let here = FieldSegments(path)
       // A field precedes those inside it, and nothing else is between them.
       let inner = sentinels[sentinels.partitioningIndex { $0 >= here }...]
       let end = inner.partitioningIndex { !$0.hasPrefix(here) }
       try readEncoded(map, around: inner[..<end], depth: depth + 1)
-    case .array(let elements):
-      try checkArray(isElement: isElement)
-      try checkDepth(depth + 1)
-      noteLeaf()
-      arrays += 1
-      for element in elements {
-        try readEncoded(element, around: [], depth: depth + 1, isElement: true)
-      }
-      arrays -= 1
-    default: noteLeaf()
+      return
     }
+    noteLeaf()
+    guard var elements = try value.array() else { return }
+    try checkArray(isElement: isElement)
+    try checkDepth(depth + 1)
+    arrays += 1
+    for _ in 0..<elements.count {
+      try readEncoded(elements.next(), around: [], depth: depth + 1, isElement: true)
+    }
+    arrays -= 1
   }
 }

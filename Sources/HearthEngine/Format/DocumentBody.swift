@@ -7,7 +7,7 @@ package struct DocumentBody: Sendable, Hashable {
   /// False only if there is no map inside.
   let mayHoldMaps: Bool
 
-  static let empty = DocumentBody(
+  package static let empty = DocumentBody(
     canonical: [DocumentFormat.Tag.map, 0], needsCheck: false, mayHoldMaps: false)
 
   /// For bytes that came from a `DocumentWriter` or were validated.

@@ -167,7 +167,8 @@ package struct MapView: BitwiseCopyable {
     return ValueView(trusting: bytes, in: nameTable)
   }
 
-  func nameString(at index: Int) throws(Status) -> String {
+  /// `index` must be below `count`.
+  package func nameString(at index: Int) throws(Status) -> String {
     guard let name = String(storedUTF8: try name(at: index)) else {
       throw .dataLoss("A stored field name is not UTF-8.")
     }

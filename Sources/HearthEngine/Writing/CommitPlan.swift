@@ -291,10 +291,10 @@ struct CommitPlan {
       staging.body = body
       staging.edits = nil
       staging.copied = mutation.copied
-    case .patch(let values, let mask):
+    case .patch(let body, let mask):
       staging.copied = nil
       var fields = staging.fields
-      for field in mask { try fields.set(values.value(at: field.names), at: field.names) }
+      try fields.set(mask, to: body)
       staging.exists = true
       staging.isDeletedByRule = false
       staging.edits = fields

@@ -1,5 +1,5 @@
 /// The fields of a document while they are edited. Only fields that are read are decoded, and only
-/// fields that change are encoded: the bytes of all others are copied.
+/// values that were set are encoded: the bytes of all others are copied.
 ///
 ///     stored:  author ── pages ── rating ── title
 ///     edits:             412      gone                       sorted by name, few
@@ -12,6 +12,8 @@ struct FieldEdits: Sendable {
     var name: String
     /// Nil if there is no such field.
     var value: Value?
+    /// Has the field, or lacks it, while that is not decoded.
+    var source: DocumentBody?
   }
 
   private let base: DocumentBody
@@ -33,15 +35,7 @@ struct FieldEdits: Sendable {
   /// the field, and does nothing if a step is missing or not a map.
   mutating func set(_ value: Value?, at path: [String]) throws(Status) {
     guard let first = path.first else { return }
-    guard path.count > 1 else {
-      let (index, isThere) = position(of: first)
-      if isThere {
-        edits[index].value = value
-      } else {
-        edits.insert(Edit(name: first, value: value), at: index)
-      }
-      return
-    }
+    guard path.count > 1 else { return put(Edit(name: first, value: value)) }
     let index = try load(first)
     var inner = MapValue()
     if case .map(let existing)? = edits[index].value {
@@ -53,6 +47,19 @@ struct FieldEdits: Sendable {
     }
     inner.set(value, at: path.dropFirst())
     edits[index].value = .map(inner)
+  }
+
+  /// Sets the fields of a mask to their values in a body, and removes those that it lacks. The bytes of whole fields
+  /// are copied: `DocumentBody.checkFields` has to accept them.
+  mutating func set(_ mask: [FieldSegments], to body: DocumentBody) throws(Status) {
+    for field in mask {
+      if field.names.count == 1 {
+        put(Edit(name: field.names[0], source: body))
+      } else {
+        let value = try body.withView { map throws(Status) in try map.value(at: field)?.value() }
+        try set(value, at: field.names)
+      }
+    }
   }
 
   /// Throws `invalidArgument` if maps and arrays nest too deep, or if the document is too large.
@@ -71,7 +78,7 @@ struct FieldEdits: Sendable {
         while next < edits.count {
           let order = edits[next].name.withUTF8Bytes { UTF8Order.compare($0, name) }
           if order > 0 { break }
-          put(edits[next], to: writer)
+          try write(edits[next], to: writer)
           next += 1
           isReplaced = order == 0
         }
@@ -79,26 +86,37 @@ struct FieldEdits: Sendable {
         writer.field(name)
         writer.canonical(try fields.value(at: index))
       }
-      for edit in edits[next...] { put(edit, to: writer) }
+      for edit in edits[next...] { try write(edit, to: writer) }
       writer.endMap()
     }
     return try writer.finish()
   }
 
-  private func put(_ edit: Edit, to writer: DocumentWriter) {
-    guard let value = edit.value else { return }
-    writer.field(edit.name)
-    writer.value(value)
+  private func write(_ edit: Edit, to writer: DocumentWriter) throws(Status) {
+    if let value = edit.value {
+      writer.field(edit.name)
+      writer.value(value)
+    }
+    try edit.source?.withView { fields throws(Status) in
+      guard let value = try fields.value(named: edit.name) else { return }
+      writer.field(edit.name)
+      writer.canonical(value)
+    }
   }
 
-  /// Index of the field's edit. Loads the stored value on first use.
+  private mutating func put(_ edit: Edit) {
+    let (index, isThere) = position(of: edit.name)
+    if isThere { edits[index] = edit } else { edits.insert(edit, at: index) }
+  }
+
+  /// Index of the field's edit. Decodes the value on first use.
   private mutating func load(_ name: String) throws(Status) -> Int {
     let (index, isThere) = position(of: name)
-    if isThere { return index }
-    let stored = try base.withView { fields throws(Status) in
-      try fields.value(named: name)?.value(depthLeft: DocumentFormat.maximumDepth)
+    guard let source = isThere ? edits[index].source : base else { return index }
+    let value = try source.withView { fields throws(Status) in
+      try fields.value(named: name)?.value()
     }
-    edits.insert(Edit(name: name, value: stored), at: index)
+    put(Edit(name: name, value: value))
     return index
   }
 

@@ -34,12 +34,12 @@ extension IndexDefinition {
   /// targets exists.
   package func repair(
     of document: StoredDocument, without targets: [ResourcePath]
-  ) -> [Mutation] {
+  ) throws(Status) -> [Mutation] {
     var mutations = targets.map {
       Mutation(path: $0, operation: .verify, precondition: .exists(false))
     }
     for target in targets {
-      var mutation = mutation(of: document.path, afterDeleting: target)
+      var mutation = try mutation(of: document.path, afterDeleting: target)
       mutation.precondition = .updateTime(document.updateTime)
       mutations.append(mutation)
       // Deleted once, it is gone.
@@ -49,18 +49,20 @@ extension IndexDefinition {
   }
 
   /// The write that a rule demands of a document that refers to a deleted one.
-  func mutation(of path: ResourcePath, afterDeleting deleted: ResourcePath) -> Mutation {
+  func mutation(
+    of path: ResourcePath, afterDeleting deleted: ResourcePath
+  ) throws(Status) -> Mutation {
     guard referenceRule?.action == .nullify else {
       return Mutation(path: path, operation: .delete)
     }
-    var mutation = Mutation(path: path, operation: .patch(MapValue(), mask: []))
+    var mutation = Mutation(path: path, operation: .patch(.empty, mask: []))
     let component = components[0]
     if component.kind == .contains {
       mutation.transforms = [(component.field, .arrayRemove([.reference(deleted)]))]
     } else {
       var fields = MapValue()
       fields.set(.null, at: component.field.names)
-      mutation.operation = .patch(fields, mask: [component.field])
+      mutation.operation = .patch(try DocumentBody(encoding: fields), mask: [component.field])
     }
     return mutation
   }

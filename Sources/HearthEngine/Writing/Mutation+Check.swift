@@ -2,15 +2,20 @@
 /// submitted. The plan makes those that depend on the stored document (its size, its depth).
 extension Mutation {
   /// The limits of a request as a whole. Throws `invalidArgument`.
-  static func checkTotals(_ mutations: [Mutation]) throws(Status) {
+  ///
+  /// - Returns: Approximate memory use of the mutations, in bytes.
+  @discardableResult
+  static func checkTotals(_ mutations: [Mutation]) throws(Status) -> Int {
     var byteCount = 0
+    var contentByteCount = 0
     var transformCount = 0
     for mutation in mutations {
-      byteCount += mutation.contentByteCount
+      byteCount += mutation.byteCount
+      contentByteCount += mutation.contentByteCount
       transformCount += mutation.transforms.count
     }
-    try Limits.check(requestOf: byteCount)
-    guard transformCount > Limits.transformsPerDocument else { return }
+    try Limits.check(requestOf: contentByteCount)
+    guard transformCount > Limits.transformsPerDocument else { return byteCount }
     var transformsOf: [ResourcePath: Int] = [:]
     for mutation in mutations {
       transformsOf[mutation.path, default: 0] += mutation.transforms.count
@@ -20,6 +25,7 @@ extension Mutation {
             + mutation.path.text)
       }
     }
+    return byteCount
   }
 
   /// Throws `invalidArgument` for names, fields, values and transforms that no document can have.
@@ -28,10 +34,10 @@ extension Mutation {
     case .set(let body):
       try path.checkNames()
       try body.checkFields()
-    case .patch(let values, let mask):
+    case .patch(let body, let mask):
       try path.checkNames()
       for field in mask { try field.checkNames() }
-      if !values.isEmpty { try DocumentBody(encoding: values).checkFields() }
+      try body.checkFields()
     case .delete, .verify:
       try path.checkNames(forWriting: false)
       guard transforms.isEmpty else {

@@ -3,8 +3,9 @@ package struct Mutation: Sendable {
   package enum Operation: Sendable {
     /// Replaces the whole document.
     case set(DocumentBody)
-    /// Sets the fields of the mask to their values, and removes those without a value.
-    case patch(MapValue, mask: [FieldSegments])
+    /// Sets the fields of the mask to their values, and removes those without a value. Other fields of the body are
+    /// ignored.
+    case patch(DocumentBody, mask: [FieldSegments])
     case delete
     /// Changes nothing, only checks the precondition.
     case verify
@@ -65,8 +66,7 @@ package struct Mutation: Sendable {
   /// Size of the fields that it writes.
   var contentByteCount: Int {
     switch operation {
-    case .set(let body): body.bytes.count
-    case .patch(let fields, _): Limits.size(of: fields)
+    case .set(let body), .patch(let body, _): body.bytes.count
     case .delete, .verify: 0
     }
   }

@@ -33,9 +33,8 @@ struct WriteRequest: Sendable {
   ) throws(Status) {
     var request = request
     try request.check()
-    try Mutation.checkTotals(request.mutations)
+    byteCount = try Mutation.checkTotals(request.mutations)
     work = .mutations(request.mutations, on: reads)
-    byteCount = request.mutations.reduce(0) { $0 + $1.byteCount }
     isTracked = !request.isAwaited && request.transaction == nil
     countedBytes = isTracked && request.isCounted ? byteCount : 0
     self.origin = origin

@@ -29,9 +29,9 @@
       }
       switch proto.operation {
       case .update(let document):
-        let fields = try fields(document.fields)
+        let fields = try DocumentBody(encoding: fields(document.fields))
         let path = try path(of: document.name)
-        guard proto.hasUpdateMask else { return (path, try .set(encoding: fields)) }
+        guard proto.hasUpdateMask else { return (path, .set(fields)) }
         let mask = try proto.updateMask.fieldPaths.map { text throws(Status) in
           try FieldSegments(wireText: text)
         }
@@ -39,7 +39,7 @@
       case .delete(let name): return (try path(of: name), .delete)
       case .verify(let name): return (try path(of: name), .verify)
       case .transform(let transform):
-        return (try path(of: transform.document), .patch(MapValue(), mask: []))
+        return (try path(of: transform.document), .patch(.empty, mask: []))
       case nil: throw .invalidArgument("A write lacks its operation.")
       }
     }

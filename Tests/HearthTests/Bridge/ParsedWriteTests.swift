@@ -5,6 +5,11 @@ import Testing
 @testable import Hearth
 @testable import HearthEngine
 
+extension ParsedWrite {
+  /// The body, decoded.
+  var fields: MapValue { get throws { try body.map() } }
+}
+
 /// What a write comes to: body, mask and transforms.
 struct ParsedWriteTests {
   private func set(_ data: [String: Any], _ merge: ParsedWrite.Merge? = nil) throws -> ParsedWrite {
@@ -31,11 +36,12 @@ struct ParsedWriteTests {
     let parsed = try set(["a": 1, "m": ["b": "x", "e": [:] as [String: Any]]])
     #expect(parsed.mask == nil)
     #expect(parsed.transforms.isEmpty)
-    #expect(try value(["a": 1, "m": ["b": "x", "e": [:] as [String: Any]]]) == .map(parsed.body))
+    #expect(
+      try value(["a": 1, "m": ["b": "x", "e": [:] as [String: Any]]]) == .map(parsed.fields))
   }
 
   @Test func `dots in a set's names mean nothing`() throws {
-    #expect(try set(["a.b": 1]).body["a.b"] == .integer(1))
+    #expect(try set(["a.b": 1]).fields["a.b"] == .integer(1))
     #expect(try texts(set(["a.b": 1], .all).mask) == ["`a.b`"])
   }
 
@@ -50,7 +56,7 @@ struct ParsedWriteTests {
         "t: FieldValue.serverTimestamp()",
       ])
     #expect(
-      try .map(parsed.body) == value(["a": 1, "m": ["u": [:] as [String: Any]]]))
+      try .map(parsed.fields) == value(["a": 1, "m": ["u": [:] as [String: Any]]]))
   }
 
   // MARK: merge
@@ -71,7 +77,7 @@ struct ParsedWriteTests {
         "only": ["t": FieldValue.serverTimestamp()], "n": FieldValue.increment(1),
       ], .all)
     #expect(texts(parsed.mask) == ["gone", "m.gone", "m.kept"])
-    #expect(parsed.body["gone"] == nil)
+    #expect(try parsed.fields["gone"] == nil)
     #expect(
       texts(parsed.transforms)
         == ["n: FieldValue.increment()", "only.t: FieldValue.serverTimestamp()"])
@@ -97,7 +103,7 @@ struct ParsedWriteTests {
     #expect(texts(parsed.mask) == ["a", "`dotted.name`", "m.b"])
     #expect(parsed.transforms.isEmpty)
     #expect(try texts(set(data, .fields(["gone"])).mask) == ["gone"])
-    #expect(try set(data, .fields(["gone"])).body["gone"] == nil)
+    #expect(try set(data, .fields(["gone"])).fields["gone"] == nil)
   }
 
   @Test func `a field of the mask covers what is inside it`() throws {
@@ -164,7 +170,7 @@ struct ParsedWriteTests {
       texts(parsed.mask)
         == ["a", "`dotted.name`.e", "gone", "m.b", "m.c.d", "m.gone", "replaced"])
     #expect(
-      try .map(parsed.body)
+      try .map(parsed.fields)
         == value([
           "a": 1, "m": ["b": ["x": 1], "c": ["d": "deep"]] as [String: Any],
           "dotted.name": ["e": true], "replaced": ["f": NSNull()],
@@ -178,7 +184,7 @@ struct ParsedWriteTests {
       "whole": ["t": FieldValue.serverTimestamp(), "b": 1] as [String: Any],
     ])
     #expect(texts(parsed.mask) == ["whole"])
-    #expect(try .map(parsed.body) == value(["whole": ["b": 1]]))
+    #expect(try .map(parsed.fields) == value(["whole": ["b": 1]]))
     #expect(
       texts(parsed.transforms) == [
         "m.t: FieldValue.serverTimestamp()", "n: FieldValue.increment()",
@@ -189,20 +195,20 @@ struct ParsedWriteTests {
   @Test func `fields that only look alike are not inside one another`() throws {
     let parsed = try update(["a": 1, "a-b": 2, "ab": 3, "a b.c": 4])
     #expect(texts(parsed.mask) == ["a", "`a b`.c", "`a-b`", "ab"])
-    #expect(parsed.body.count == 4)
+    #expect(try parsed.fields.count == 4)
   }
 
   @Test func `an empty update has an empty mask`() throws {
     let parsed = try update([:])
     #expect(parsed.mask == [])
-    #expect(parsed.body.isEmpty)
+    #expect(parsed.body == .empty)
   }
 
   @Test func `a nil in an update is null, and a sentinel may be optional`() throws {
     let parsed = try update([
       "a": Int?.none as Any, "gone": FieldValue.delete() as FieldValue? as Any,
     ])
-    #expect(parsed.body["a"] == .null)
+    #expect(try parsed.fields["a"] == .null)
     #expect(texts(parsed.mask) == ["a", "gone"])
   }
 
@@ -213,13 +219,13 @@ struct ParsedWriteTests {
     var random = RandomData(seed: seed)
     let data = random.map(depth: 4)
     let merge = try set(data, .all)
-    #expect(try .map(merge.body) == value(data), "seed \(seed)")
+    #expect(try .map(merge.fields) == value(data), "seed \(seed)")
     #expect(try set(data).body == merge.body, "seed \(seed)")
 
     let leaves = try #require(merge.mask)
     var changes: [AnyHashable: Any] = [:]
     for leaf in leaves {
-      let found = leaf.names.reduce(Value.map(merge.body) as Value?) { value, name in
+      let found = try leaf.names.reduce(Value.map(merge.fields) as Value?) { value, name in
         if case .map(let map) = value { map[name] } else { nil }
       }
       changes[FieldPath(leaf.names)] = AnyBridge.any(try #require(found)) { _ in NSNull() }
@@ -289,7 +295,7 @@ struct ParsedWriteTests {
         })
     }
     let body = try split(data, [])
-    return try ParsedWrite(encoded: body, sentinels: sentinels, merge: merge)
+    return try ParsedWrite(encoded: DocumentBody(body), sentinels: sentinels, merge: merge)
   }
 
   @Test func `an encoded document is read as a dictionary is`() throws {
@@ -321,10 +327,57 @@ struct ParsedWriteTests {
     }
   }
 
+  /// The dictionary is read as a tree of values, the encoded document in place.
+  @Test(arguments: [UInt64](1...200))
+  func `a merge of encoded bytes is the merge of the dictionary`(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    func element(_ depth: Int) -> Any {
+      switch random.below(depth > 0 ? 6 : 4) {
+      case 0: NSNull()
+      case 1: random.below(9)
+      case 2: "x"
+      case 3: GeoPoint(latitude: 1, longitude: 2)
+      case 4: [["m": random.below(9)], ["e": [:] as [String: Any]]] as [[String: Any]]
+      default: fields(depth - 1)
+      }
+    }
+    func fields(_ depth: Int) -> [String: Any] {
+      var made: [String: Any] = [:]
+      for _ in 0..<random.below(5) {
+        let name = random.pick(["a", "b", "ab", "a b", "a.b", "é", "e\u{301}"])
+        switch random.below(6) {
+        case 0: made[name] = FieldValue.increment(Int64(1))
+        case 1: made[name] = FieldValue.delete()
+        default: made[name] = element(depth)
+        }
+      }
+      return made
+    }
+    let data = fields(3)
+    let all = try set(data, .all)
+    var merges = [ParsedWrite.Merge.all]
+    let leaves = (all.mask ?? []) + all.transforms.map(\.field)
+    if !leaves.isEmpty {
+      merges.append(
+        .fields(
+          (0..<1 + random.below(4)).map { _ in
+            let names = random.pick(leaves).names
+            return FieldPath(Array(names.prefix(1 + random.below(names.count))))
+          }))
+    }
+    for merge in merges {
+      let (one, other) = (try encoded(data, merge), try set(data, merge))
+      #expect(one.body == other.body, "seed \(seed)")
+      #expect(one.mask == other.mask, "seed \(seed)")
+      #expect(one.transforms.map(\.field) == other.transforms.map(\.field), "seed \(seed)")
+    }
+  }
+
   @Test func `an encoded document is refused as a dictionary is`() throws {
     func refused(_ fields: [(String, Value)]) -> String? {
-      let all = refusal { try ParsedWrite(encoded: MapValue(fields), sentinels: [], merge: .all) }
-      #expect(refusal { try ParsedWrite(encoded: MapValue(fields), sentinels: []) } == all)
+      let body = DocumentBody(MapValue(fields))
+      let all = refusal { try ParsedWrite(encoded: body, sentinels: [], merge: .all) }
+      #expect(refusal { try ParsedWrite(encoded: body, sentinels: []) } == all)
       return all
     }
     let reserved = "Invalid data. Document fields cannot begin and end with \"__\""

@@ -50,7 +50,7 @@ struct UserDataReaderTests {
     let data = ["a": [["b": [1]]]]
     for write in Write.allCases {
       #expect(
-        try parse(data, write).body["a"]
+        try parse(data, write).fields["a"]
           == .array([.map(MapValue([("b", .array([.integer(1)]))]))]))
     }
   }
@@ -124,7 +124,7 @@ struct UserDataReaderTests {
   @Test func `names with one pair of underscores are fine`() throws {
     for name in ["__a", "a__", "_", "_a_"] {
       for write in Write.allCases {
-        #expect(try parse([name: 1], write).body[name] == .integer(1))
+        #expect(try parse([name: 1], write).fields[name] == .integer(1))
       }
     }
   }

@@ -350,7 +350,7 @@ struct StructureCodingTests {
     for _ in 0..<20_000 {
       let stored = Instant(microseconds: Int64(random.below(4_000_000_000_000_000)))
       let fields = try encoder.encode(["at": stored.date])
-      let again = try ParsedWrite(set: fields, database: nil).body
+      let again = try ParsedWrite(set: fields, database: nil).fields
       #expect(again == map(["at": .timestamp(stored)]))
       #expect(Timestamp(date: stored.date).dateValue() == stored.date)
     }

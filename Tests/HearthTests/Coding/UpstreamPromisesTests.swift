@@ -161,7 +161,7 @@ struct UpstreamPromisesTests {
       try encoder.encode(["x": large])["x"] as? NSDecimalNumber == NSDecimalNumber(decimal: large))
     #expect(try fields(of: ["x": large]) == map(["x": .double(1e127)]))
     #expect(
-      try ParsedWrite(set: encoder.encode(["x": large]), database: nil).body
+      try ParsedWrite(set: encoder.encode(["x": large]), database: nil).fields
         == map(["x": .double(1e127)]))
     #expect(try decoder.decode([String: Decimal].self, from: ["x": 1e127]) == ["x": large])
     for number in [1e300, -1e300, Double.infinity] {

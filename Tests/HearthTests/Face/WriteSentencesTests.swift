@@ -417,7 +417,7 @@ import Testing
     often.transforms = many
     let field = String(repeating: "f", count: 800)
     let deep = (0..<21).reduce(Value.integer(1)) { value, _ in .map(MapValue([("m", value)])) }
-    let nested = try Mutation(
+    let nested = Mutation(
       path: path,
       operation: .patch(
         MapValue([("m", deep)]), mask: [FieldSegments(["m"])]))

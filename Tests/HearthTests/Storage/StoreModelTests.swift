@@ -151,7 +151,7 @@ private struct ModelWrite {
     case .merge(let name, let value):
       mutation.operation = .patch(MapValue([(name, value)]), mask: [FieldSegments([name])])
     case .increment(let name):
-      mutation.operation = .patch(MapValue(), mask: [])
+      mutation.operation = .patch(.empty, mask: [])
       mutation.transforms = [(FieldSegments([name]), .increment(.integer(1)))]
     case .delete: break
     }

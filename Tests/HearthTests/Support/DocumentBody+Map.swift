@@ -11,3 +11,9 @@ extension DocumentBody {
     }
   }
 }
+
+extension Mutation.Operation {
+  static func patch(_ fields: MapValue, mask: [FieldSegments]) -> Mutation.Operation {
+    .patch(DocumentBody(fields), mask: mask)
+  }
+}

@@ -35,7 +35,7 @@ extension ProtoJSON {
           .set(try DocumentBody(encoding: fields))
         }
     } else if json["transform"] != nil {
-      mutation.operation = .patch(MapValue(), mask: [])
+      mutation.operation = .patch(.empty, mask: [])
     } else if mask != nil {
       throw ReadError(message: "a delete has no mask")
     }

@@ -123,7 +123,7 @@ import Testing
           MapValue([("r", reference())]), mask: [FieldSegments(["r"])])
         if generator.one(in: 2) { mutation.precondition = .exists(true) }
       case 6:
-        mutation.operation = .patch(MapValue(), mask: [])
+        mutation.operation = .patch(.empty, mask: [])
         mutation.transforms = [(FieldSegments(["list"]), .arrayUnion([reference()]))]
       case 7:
         mutation.operation = .verify

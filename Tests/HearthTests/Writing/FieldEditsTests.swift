@@ -26,6 +26,27 @@ import Testing
     }
   }
 
+  @Test func `the fields of a mask are set as if their values were decoded`() throws {
+    for seed in 0..<(Soak.isOn ? 100_000 : 2000) as Range<UInt64> {
+      var generator = FormatGenerator(seed: seed)
+      var whole = MapValue(generator.fields(upTo: 8))
+      var edits = FieldEdits(of: try DocumentBody(encoding: whole))
+      for _ in 0..<1 + generator.below(3) {
+        let values = MapValue(generator.fields(upTo: 8))
+        let mask = (0..<generator.below(6)).map { _ in
+          FieldSegments(path(&generator, in: generator.below(2) == 0 ? whole : values))
+        }
+        try edits.set(mask, to: DocumentBody(encoding: values))
+        for field in mask { whole.set(values.value(at: field.names), at: field.names) }
+        // Some edits are read before the next ones.
+        let looked = path(&generator, in: whole)
+        guard generator.below(2) == 0 else { continue }
+        #expect(try edits.value(at: looked) == whole.value(at: looked), "seed \(seed), \(looked)")
+      }
+      #expect(try edits.encoded() == DocumentBody(encoding: whole), "seed \(seed)")
+    }
+  }
+
   /// Names that are there, that are not, and ways through what is no map.
   private func path(_ generator: inout FormatGenerator, in map: MapValue) -> [String] {
     var path: [String] = []

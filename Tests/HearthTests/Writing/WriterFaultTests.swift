@@ -186,7 +186,7 @@ private final class RunCount: Sendable {
         guard case .integer(let n)? = try? body.map()["n"] else { return nil }
         contents[name] = n
       case .patch(let values, _):
-        if case .integer(let n)? = values["n"] { contents[name] = n }
+        if case .integer(let n)? = try? values.map()["n"] { contents[name] = n }
       }
       for (_, transform) in mutation.transforms {
         switch transform {
@@ -442,7 +442,7 @@ private final class RunCount: Sendable {
 
   @Test func `a closure's writes are within the limits of one request`() async throws {
     let fixture = try StoreFixture()
-    var half = Mutation(path: fixture.name("a/1").path, operation: .patch(MapValue(), mask: []))
+    var half = Mutation(path: fixture.name("a/1").path, operation: .patch(.empty, mask: []))
     half.transforms = (0..<300).map { _ in (FieldSegments(["n"]), .increment(.integer(1))) }
     let mutation = half
     _ = try await fixture.writer.perform { try $0.write(mutation) }
@@ -662,7 +662,7 @@ extension StoreFixture {
 
   fileprivate func adding(_ number: Int64, to text: String) -> Mutation {
     Mutation(
-      path: name(text).path, operation: .patch(MapValue(), mask: []),
+      path: name(text).path, operation: .patch(.empty, mask: []),
       transforms: [(FieldSegments(["n"]), .increment(.integer(number)))])
   }
 
@@ -671,7 +671,7 @@ extension StoreFixture {
     _ text: String, _ transforms: [(field: String, transform: FieldTransform)]
   ) -> Mutation {
     Mutation(
-      path: name(text).path, operation: .patch(MapValue(), mask: []),
+      path: name(text).path, operation: .patch(.empty, mask: []),
       transforms: transforms.map { (FieldSegments([$0.field]), $0.transform) })
   }
 
