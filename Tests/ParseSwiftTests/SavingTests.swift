@@ -129,6 +129,15 @@ private struct Contact: ParseObject {
       var series: Series?
       var broken: Author?
     }
+    struct Shelf: ParseObject {
+      var objectId: String?
+      var createdAt: Date?
+      var updatedAt: Date?
+      var ACL: ParseACL?
+      var originalData: Data?
+      var volume: Volume?
+      var series: Series?
+    }
     try withDatabase {
       let series = Series()
       series.name = "Dune"
@@ -154,6 +163,14 @@ private struct Contact: ParseObject {
         #expect(try Series.query().count() == before + 1)
         #expect(try Volume.query("series" == Series.query()).count() == 5 + (before - 1) * 2)
       }
+      // Wherever it comes last, all have it whole.
+      let shared = Series()
+      shared.name = "Foundation"
+      let count = try Series.query().count()
+      let shelf = try Shelf(volume: Volume(number: 1, series: shared), series: shared).save()
+      #expect(shelf.series?.name == "Foundation" && shelf.volume?.series?.name == "Foundation")
+      #expect(shelf.series?.objectId == shelf.volume?.series?.objectId)
+      #expect(try Series.query().count() == count + 1)
       let same = Series()
       let twice = try [same, same].saveAll(batchLimit: 1).map { try $0.get().objectId }
       #expect(twice.count == 2 && twice[0] != nil && twice[0] == twice[1])

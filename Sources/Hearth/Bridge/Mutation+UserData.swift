@@ -13,13 +13,7 @@ extension Mutation {
     setting document: DocumentReference, to encoded: EncodedDocument,
     merge: ParsedWrite.Merge? = nil, in firestore: Firestore
   ) throws {
-    if let validationError = encoded.validationError { throw validationError }
-    let database = firestore.databaseIdentity
-    for foreign in encoded.databases where foreign != database {
-      throw Status.invalidArgument(
-        "Document Reference is for database \(foreign.name) but should be for database "
-          + database.name)
-    }
+    try encoded.check(in: firestore)
     let path = try document.uncheckedPath(in: firestore)
     let hasDeletes = encoded.transforms.contains { transform in
       if case .delete = transform.transform { true } else { false }
@@ -40,6 +34,16 @@ extension Mutation {
     let parsed = try ParsedWrite(update: fields, database: firestore.databaseIdentity)
     self.init(setting: try document.uncheckedPath(in: firestore), to: parsed)
     precondition = .exists(true)
+  }
+
+  init(
+    updating document: DocumentReference, with update: EncodedUpdate, in firestore: Firestore
+  ) throws {
+    try update.encoded.check(in: firestore)
+    self.init(
+      path: try document.uncheckedPath(in: firestore),
+      operation: .patch(update.encoded.body, mask: update.mask),
+      transforms: update.encoded.transforms, precondition: .exists(true))
   }
 
   init(deleting document: DocumentReference, in firestore: Firestore) throws {
@@ -96,6 +100,19 @@ extension Mutation {
       path: path,
       operation: parsed.mask.map { Operation.patch(parsed.body, mask: $0) } ?? .set(parsed.body),
       transforms: parsed.transforms)
+  }
+}
+
+extension EncodedDocument {
+  /// Throws `Status` if no document of the database can store it.
+  fileprivate func check(in firestore: Firestore) throws(Status) {
+    if let validationError { throw validationError }
+    let database = firestore.databaseIdentity
+    for foreign in databases where foreign != database {
+      throw .invalidArgument(
+        "Document Reference is for database \(foreign.name) but should be for database "
+          + database.name)
+    }
   }
 }
 

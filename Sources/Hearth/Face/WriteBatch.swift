@@ -150,6 +150,18 @@ public final class WriteBatch: NSObject {
     }
   }
 
+  /// Changes fields of the document as the update says, if the precondition holds.
+  @discardableResult
+  package func updateData(
+    _ update: EncodedUpdate, forDocument document: DocumentReference,
+    precondition: WritePrecondition
+  ) -> WriteBatch {
+    add {
+      try $0.add(
+        Mutation(updating: document, with: update, in: self.firestore).requiring(precondition))
+    }
+  }
+
   /// Deletes the document if the precondition holds.
   @discardableResult
   public func deleteDocument(

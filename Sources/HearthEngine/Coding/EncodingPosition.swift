@@ -390,6 +390,9 @@ package struct EncodingPosition: BitwiseCopyable {
   /// Encodes a value at this place, for an encoder or a single value container.
   func encodeHere<T: Encodable>(_ value: T) throws {
     if encodeDirect(value) { return }
+    if state.pointee.isRefused, let other = try options?.replacement?(value) {
+      return try encodeByCodable(other)
+    }
     try encodeByCodable(value)
   }
 

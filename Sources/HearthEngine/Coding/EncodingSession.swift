@@ -76,6 +76,8 @@ struct EncodingSession {
     state.pointee.keysAreDefault = options.keysAreDefault
     state.pointee.datesAreTimestamps = options.datesAreTimestamps
     state.pointee.dataIsBlob = options.dataIsBlob
+    // A type that is encoded directly writes the values inside of it without a hook.
+    state.pointee.isRefused = options.replacement != nil
     state.pointee.firstSerial = state.pointee.serial
     return EncodingPosition.push(on: state, kind: .empty)
   }

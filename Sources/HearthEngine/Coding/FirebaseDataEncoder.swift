@@ -84,6 +84,10 @@ open class FirebaseDataEncoder {
   /// when a document is stored.
   open var passthroughTypeResolver: any StructureCodingPassthroughTypeResolver.Type =
     NoPassthroughTypes.self
+  /// Returns the replacement of a value inside of the encoded one; nil for the value itself. Need not be called for
+  /// standard types. Without exception, values are then encoded through `Codable`. If a type cannot be streamed, the
+  /// whole value is encoded twice.
+  package final var replacement: ((any Encodable) throws -> (any Encodable)?)?
   /// Context for the types being encoded, as their encoders' `userInfo`.
   open var userInfo: [CodingUserInfoKey: Any] = [:]
 
@@ -157,6 +161,10 @@ package struct EncodedDocument {
   package var databases: [DatabaseIdentity] = []
   /// Why the value cannot be stored, although it could be encoded; nil if it can.
   package var validationError: Status?
+}
+
+extension EncodedDocument {
+  package init(of body: DocumentBody) { self.init(body: body) }
 }
 
 @_spi(Figures)

@@ -123,6 +123,11 @@ package struct TreeEncoder: Encoder, SingleValueEncodingContainer {
 
   fileprivate func encodeHere<T: Encodable>(_ value: T) throws {
     try run.checkDepth(of: codingPath)
+    if let other = try run.options.replacement?(value) { return try encodeItself(other) }
+    try encodeItself(value)
+  }
+
+  private func encodeItself<T: Encodable>(_ value: T) throws {
     if run.target == .structure, try encodeObject(value) { return }
     switch try EncodingRules.handling(
       of: value, options: run.options, codingPath: { codingPath })
@@ -144,7 +149,7 @@ package struct TreeEncoder: Encoder, SingleValueEncodingContainer {
     if T.self == Decimal.self {
       try set(content: .object(NSDecimalNumber(decimal: identity(value, as: Decimal.self))))
     } else if T.self == Date.self, run.options.datesAreTimestamps {
-      try encodeHere(EncodingRules.timestamp(identity(value, as: Date.self)))
+      try encodeItself(EncodingRules.timestamp(identity(value, as: Date.self)))
     } else if !EncodingRules.isSpecial(T.self), !(value is any StringKeyedDictionary),
       run.passesThrough(value)
     {

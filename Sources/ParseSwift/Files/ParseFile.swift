@@ -235,9 +235,6 @@ public struct ParseFile: Codable, Hashable, Sendable {
     return ((document(0), header), parts)
   }
 
-  /// The value that a document stores for it.
-  var stored: [String: Any] { ["__type": "File", "name": name] }
-
   // MARK: Coding
 
   private enum Key: String, CodingKey {

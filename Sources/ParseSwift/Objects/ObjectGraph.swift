@@ -9,10 +9,10 @@ import Hearth
 ///
 /// Children come before their parents. An object of a class, and an object with an id, is one object
 /// wherever it is; each unsaved structure is an object of its own, also if it equals another.
-struct ObjectGraph {
+final class ObjectGraph {
   private enum Change {
     case create([String: Any])
-    case update([AnyHashable: Any])
+    case update(EncodedUpdate)
     case nothing
   }
 
@@ -43,29 +43,42 @@ struct ObjectGraph {
   private var entries: [Entry] = []
   /// Of unsaved objects of classes.
   private var references: [ObjectIdentifier: DocumentReference] = [:]
+  /// Those that were added, or are being added: one may refer to itself.
+  private var begun: Set<ObjectIdentifier> = []
   /// Saved objects that others refer to.
   private var known: [String: any ParseObject] = [:]
   /// The objects of classes that earlier commits created, as they are stored.
   private var earlier: [String: any ParseObject] = [:]
   private var files: [ParseFile] = []
+  /// The unsaved objects and files in the value that is being encoded. They are added afterwards.
+  private var children: [(reference: DocumentReference, object: any ParseObject)] = []
+  private var newFiles: [ParseFile] = []
+  /// The first error of a value in it. A type may catch the error, and leave the value out.
+  private var failure: (any Error)?
 
   /// Properties that a save does not write as they are.
   private static let own: Set<String> = ["objectId", "createdAt", "updatedAt", "originalData"]
 
   init(_ firestore: Firestore) {
     self.firestore = firestore
-    encoder.passthroughTypeResolver = PassthroughTypes.self
+    encoder.replacement = { [unowned self] value in
+      do { return try storedForm(of: value) } catch {
+        failure = failure ?? error
+        throw error
+      }
+    }
   }
 
   /// Another commit after those of `graph`: what they created exists.
-  init(after graph: ObjectGraph) {
+  convenience init(after graph: ObjectGraph) {
     self.init(graph.firestore)
     references = graph.references
+    begun = graph.begun
     earlier = graph.earlier
   }
 
   /// Keeps the objects of the commit as they are stored, for commits after it.
-  mutating func keep(_ results: [String: Result<any ParseObject, any Error>]) {
+  func keep(_ results: [String: Result<any ParseObject, any Error>]) {
     for entry in entries where Self.instance(entry.object) != nil {
       let path = entry.reference.path
       if case .success(let object)? = results[path] { earlier[path] = object }
@@ -76,7 +89,7 @@ struct ObjectGraph {
 
   /// Adds an object that is saved itself. Returns its document.
   @discardableResult
-  mutating func add(
+  func add(
     _ object: some ParseObject, _ mode: ObjectGraph.Mode = .save
   ) throws -> DocumentReference {
     guard let id = object.objectId else {
@@ -92,8 +105,17 @@ struct ObjectGraph {
     return reference
   }
 
-  private mutating func create(
+  private func create(
     _ object: some ParseObject, at reference: DocumentReference? = nil
+  ) throws -> DocumentReference {
+    let reference = try document(of: object, at: reference)
+    try addNew(object, at: reference)
+    return reference
+  }
+
+  /// The document of an unsaved object, which is still to be added.
+  private func document(
+    of object: some ParseObject, at reference: DocumentReference? = nil
   ) throws -> DocumentReference {
     let instance = Self.instance(object)
     if let reference = instance.flatMap({ references[$0] }) {
@@ -105,14 +127,20 @@ struct ObjectGraph {
       ?? firestore.collection(Self.collection(type(of: object))).document(ObjectID.next())
     // Before its children: one of them may refer to it.
     if let instance { references[instance] = reference }
+    return reference
+  }
+
+  /// Adds an object of a class once.
+  private func addNew(_ object: some ParseObject, at reference: DocumentReference) throws {
+    if let instance = Self.instance(object), !begun.insert(instance).inserted { return }
     var fields = try stored(object)
+    for name in Self.own { fields[name] = nil }
     if fields["ACL"] == nil, let acl = ParseACL.defaultACL(in: firestore) {
       fields["ACL"] = acl.json
     }
     fields["createdAt"] = FieldValue.serverTimestamp()
     fields["updatedAt"] = FieldValue.serverTimestamp()
     entries.append(Entry(reference: reference, object: object, change: .create(fields)))
-    return reference
   }
 
   /// Nil for a structure.
@@ -121,154 +149,82 @@ struct ObjectGraph {
   }
 
   /// The fields that differ from those that were read; without those, all that are not nil.
-  private mutating func changes(
-    of object: some ParseObject, _ reference: DocumentReference, writesAll: Bool
+  private func changes<T: ParseObject>(
+    of object: T, _ reference: DocumentReference, writesAll: Bool
   ) throws -> Change {
-    let fields = try stored(object)
-    let types = FieldNames.types(of: type(of: object))
-    var changes: [AnyHashable: Any] = [:]
-    if writesAll {
-      for name in types.keys where !Self.own.contains(name) {
-        changes[FieldPath([name])] = fields[name] ?? FieldValue.delete()
-      }
-    } else if let original = object.originalData {
-      let read = try reference.snapshot(ofEncodedFields: original)
-      let before = read.data() ?? [:]
+    let types = FieldNames.types(of: T.self)
+    let fields = try encoded(object)
+    let original =
+      writesAll ? nil : try object.originalData.map { try reference.snapshot(ofEncodedFields: $0) }
+    let read = EncodedFields(of: original)
+    func differences(from other: EncodedFields) throws -> [String] {
+      let found = try fields.differences(from: other) { types[$0].map(PropertyKind.isSet) ?? false }
+      return (found.changed + found.missing.filter { types[$0] != nil })
+        .filter { !Self.own.contains($0) }
+    }
+    var names =
+      try writesAll ? types.keys.filter { !Self.own.contains($0) } : differences(from: read)
+    if names.isEmpty { return .nothing }
+    var known: EncodedFields?
+    if let original {
       // Decoding and encoding is not the identity: a type may lack keys of a map, and an integer may
       // be in a Double. Only what differs from the untouched object was changed by the program.
-      let untouched = (try? self.untouched(object, read)) ?? before
-      func isUntouched(_ name: String, _ value: Any) -> Bool {
-        let isSet = types[name].map { PropertyKind.isSet($0) } ?? false
-        let areEqual = isSet ? Self.haveEqualElements : Self.areEqual
-        return areEqual(before[name], value) || areEqual(untouched[name], value)
-      }
-      for (name, value) in fields where !isUntouched(name, value) {
-        changes[FieldPath([name])] = Self.keeping(
-          unknownOf: before[name], known: untouched[name], in: value)
-      }
-      for name in before.keys where fields[name] == nil && untouched[name] != nil {
-        guard types[name] != nil, !Self.own.contains(name) else { continue }
-        changes[FieldPath([name])] = FieldValue.delete()
-      }
-    } else {
-      for (name, value) in fields { changes[FieldPath([name])] = value }
+      let untouched = try? ObjectReading.object(
+        original, as: T.self, QueryContext(firestore, nil))
+      known = try? untouched.map { try ObjectGraph(firestore).encoded($0) }
+      let changed = try differences(from: known ?? read)
+      names.removeAll { !changed.contains($0) }
+      if names.isEmpty { return .nothing }
     }
-    if changes.isEmpty { return .nothing }
-    changes[FieldPath(["updatedAt"])] = FieldValue.serverTimestamp()
-    return .update(changes)
+    return .update(
+      try fields.update(
+        of: names, at: "updatedAt", keepingUnknownKeysOf: read, known: known ?? read))
   }
 
-  /// The fields that the object would have if it was saved as it was read.
-  private func untouched<T: ParseObject>(
-    _ object: T, _ document: DocumentSnapshot
-  ) throws -> [String: Any] {
-    var graph = ObjectGraph(firestore)
-    return try graph.stored(
-      ObjectReading.object(document, as: T.self, QueryContext(firestore, nil)))
+  /// The fields of an object as they are stored. Adds its children.
+  private func encoded(_ object: some ParseObject) throws -> EncodedFields {
+    try encoding(object) { try EncodedFields(of: $0, by: encoder) }
   }
 
-  /// Adds to maps the keys that were read and that their types do not know, such as those of a newer
-  /// version of the program.
-  private static func keeping(unknownOf read: Any?, known: Any?, in value: Any) -> Any {
-    guard let read = read as? [String: Any], let known = known as? [String: Any],
-      var map = value as? [String: Any]
-    else { return value }
-    for (key, stored) in read {
-      if let value = map[key] {
-        map[key] = keeping(unknownOf: stored, known: known[key], in: value)
-      } else if known[key] == nil {
-        map[key] = stored
-      }
-    }
-    return map
+  /// The same, as a dictionary, for any value that is encoded as one.
+  func stored(_ value: some Encodable) throws -> [String: Any] {
+    try encoding(value) { try encoder.encode($0) }
   }
 
-  /// Whether writing one value over the other changes nothing. Finer than the equality of queries and
-  /// of Foundation: 1 and 1.0 differ, and so do texts of different bytes.
-  private static func areEqual(_ one: Any?, _ other: Any?) -> Bool {
-    switch (one, other) {
-    case (let one as String, let other as String): one.utf8.elementsEqual(other.utf8)
-    case (let one as [Any], let other as [Any]):
-      one.count == other.count && zip(one, other).allSatisfy { areEqual($0, $1) }
-    case (let one as [String: Any], let other as [String: Any]):
-      one.count == other.count
-        && one.allSatisfy { name, value in
-          // A dictionary also finds a name of other bytes that is the same text.
-          guard let index = other.index(forKey: name) else { return false }
-          return other[index].key.utf8.elementsEqual(name.utf8)
-            && areEqual(other[index].value, value)
-        }
-    case (let one as NSNumber, let other as NSNumber):
-      String(cString: one.objCType) == String(cString: other.objCType) && one.isEqual(to: other)
-    case (let one?, let other?): (["": one] as NSDictionary).isEqual(to: ["": other])
-    default: false
-    }
+  private func encoding<Value: Encodable, Encoded>(
+    _ value: Value, _ encode: (OwnFields<Value>) throws -> Encoded
+  ) throws -> Encoded {
+    // An encoder that cannot stream the value encodes it twice.
+    let encoded = try encode(
+      OwnFields(value) { [unowned self] in (children, newFiles, failure) = ([], [], nil) })
+    if let failure { throw failure }
+    let added = children
+    files += newFiles
+    (children, newFiles) = ([], [])
+    for child in added { try addNew(child.object, at: child.reference) }
+    return encoded
   }
 
-  /// The same for sets, whose elements are encoded in any order.
-  private static func haveEqualElements(_ one: Any?, _ other: Any?) -> Bool {
-    guard let one = one as? [Any], let other = other as? [Any] else { return areEqual(one, other) }
-    if one.count != other.count { return false }
-    var left = Dictionary(grouping: other) { fingerprint($0) }
-    return one.allSatisfy { element in
-      let key = fingerprint(element)
-      // The last first: it is removed without moving others.
-      guard let index = left[key]?.lastIndex(where: { areEqual(element, $0) }) else {
-        return false
-      }
-      left[key]?.remove(at: index)
-      return true
-    }
-  }
-
-  /// A number that is the same for values that are equal by `areEqual`.
-  private static func fingerprint(_ value: Any) -> Int {
-    var hasher = Hasher()
+  /// The replacement of a value inside of another one as documents store it; nil for the value itself.
+  private func storedForm(of value: any Encodable) throws -> (any Encodable)? {
     switch value {
-    case let text as String:
-      for byte in text.utf8 { hasher.combine(byte) }
-    case let list as [Any]:
-      for element in list { hasher.combine(fingerprint(element)) }
-    case let map as [String: Any]:
-      // In any order.
-      var sum = 0
-      for (name, value) in map {
-        sum &+= fingerprint([name as Any, value])
-      }
-      hasher.combine(sum)
-    case let number as NSNumber: hasher.combine(number.doubleValue)
-    case let object as NSObject: hasher.combine(object.hash)
-    default: hasher.combine(value as? AnyHashable)
-    }
-    return hasher.finalize()
-  }
-
-  /// The object's own fields, as they are stored. Adds its children.
-  private mutating func stored(_ object: some ParseObject) throws -> [String: Any] {
-    var fields = try encoder.encode(OwnFields(object))
-    for name in Self.own { fields[name] = nil }
-    for (name, value) in fields { fields[name] = try stored(value) }
-    return fields
-  }
-
-  /// The same, for a value of a field, or of a constraint.
-  mutating func stored(_ value: Any) throws -> Any {
-    switch value {
-    case let child as any ParseObject: return try child.stored(in: &self)
+    case let child as any ParseObject:
+      if child.objectId != nil { return try reference(to: child) }
+      let reference = try document(of: child)
+      children.append((reference, child))
+      return reference
     case let pointer as any PointerValue: return try pointer.reference(in: firestore)
     case let point as ParseGeoPoint: return point.stored
     case let bytes as ParseBytes: return try bytes.stored
     case var file as ParseFile:
-      if try file.prepare() { files.append(file) }
-      return file.stored
-    case let map as [String: Any]: return try map.mapValues { try stored($0) }
-    case let list as [Any]: return try list.map { try stored($0) }
-    default: return value
+      if try file.prepare() { newFiles.append(file) }
+      return file
+    default: return nil
     }
   }
 
   /// The document of an object that another one refers to. Adds an unsaved one.
-  mutating func reference(to child: some ParseObject) throws -> DocumentReference {
+  func reference(to child: some ParseObject) throws -> DocumentReference {
     guard let id = child.objectId else { return try create(child) }
     let reference = try Self.reference(type(of: child), id, in: firestore)
     known[reference.path] = child
@@ -298,7 +254,7 @@ struct ObjectGraph {
       if case .update = entry.change { entry.reference } else { nil }
     }
     let upload = upload
-    return GuardedCommit(context: context, changed: updated, before: upload.before) {
+    return GuardedCommit(context: context, changed: updated, before: upload.before) { [self] in
       try batch($0, upload)
     }
   }
@@ -314,9 +270,9 @@ struct ObjectGraph {
     for entry in entries {
       switch entry.change {
       case .create(let fields): batch.create(fields, forDocument: entry.reference)
-      case .update(let fields):
+      case .update(let update):
         batch.updateData(
-          fields, forDocument: entry.reference, precondition: state.precondition(entry.reference))
+          update, forDocument: entry.reference, precondition: state.precondition(entry.reference))
         // Another interface may have changed a property that is not written.
         entry.object.requireReadable(at: entry.reference, in: batch)
       case .nothing: continue
@@ -374,10 +330,6 @@ struct ObjectGraph {
 }
 
 extension ParseObject {
-  fileprivate func stored(in graph: inout ObjectGraph) throws -> Any {
-    try graph.reference(to: self)
-  }
-
   fileprivate func requireReadable(at reference: DocumentReference, in batch: WriteBatch) {
     ObjectReading.requireReadable(reference, as: Self.self, in: batch)
   }
@@ -396,11 +348,21 @@ protocol PointerValue: Sendable {
 
 extension Pointer: PointerValue {}
 
-/// Encodes an object where it is, and not as a reference.
-struct OwnFields<Object: ParseObject>: Encodable {
-  let object: Object
-  init(_ object: Object) { self.object = object }
-  func encode(to encoder: any Encoder) throws { try object.encode(to: encoder) }
+/// Encodes a value where it is: an object not as a reference.
+struct OwnFields<Value: Encodable>: Encodable {
+  let value: Value
+  /// Called when the encoding begins.
+  let begin: () -> Void
+
+  init(_ value: Value, _ begin: @escaping () -> Void = {}) {
+    self.value = value
+    self.begin = begin
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    begin()
+    try value.encode(to: encoder)
+  }
 }
 
 /// Values that an encoder leaves as they are.

@@ -104,7 +104,7 @@ extension ParseObject {
   private func saved(_ mode: ObjectGraph.Mode) throws(ParseError) -> Self {
     try reporting {
       let context = try ParseSwift.context
-      var graph = ObjectGraph(context.firestore)
+      let graph = ObjectGraph(context.firestore)
       let reference = try graph.add(self, mode)
       try graph.commit(context).run()
       let documents = try context.firestore.blocking.getAll(graph.documents)
@@ -115,7 +115,7 @@ extension ParseObject {
   private func saved(_ mode: ObjectGraph.Mode) async throws(ParseError) -> Self {
     try await reporting {
       let context = try ParseSwift.context
-      var graph = ObjectGraph(context.firestore)
+      let graph = ObjectGraph(context.firestore)
       let reference = try graph.add(self, mode)
       try await graph.commit(context).run()
       let documents = try await context.firestore.getAll(graph.documents)

@@ -93,7 +93,7 @@ extension Sequence where Element: ParseObject {
       func save(
         _ objects: ArraySlice<Element>
       ) throws -> [Result<Element, ParseError>] {
-        var next = ObjectGraph(after: graph)
+        let next = ObjectGraph(after: graph)
         let references = try objects.map { try next.add($0, mode) }
         try next.commit(context).run()
         graph = next
@@ -136,7 +136,7 @@ extension Sequence where Element: ParseObject {
       func save(
         _ objects: ArraySlice<Element>
       ) async throws -> [Result<Element, ParseError>] {
-        var next = ObjectGraph(after: graph)
+        let next = ObjectGraph(after: graph)
         let references = try objects.map { try next.add($0, mode) }
         try await next.commit(context).run()
         graph = next

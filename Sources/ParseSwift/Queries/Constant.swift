@@ -7,7 +7,7 @@ struct Constant: Sendable {
     /// Stored as it is.
     case plain(any Sendable)
     case pointer(any PointerValue)
-    case encoded(@Sendable (inout ObjectGraph) throws -> Any)
+    case encoded(@Sendable (ObjectGraph) throws -> Any)
   }
 
   private let content: Content
@@ -18,11 +18,7 @@ struct Constant: Sendable {
     } else if let pointer = value as? any PointerValue {
       content = .pointer(pointer)
     } else {
-      content = .encoded { graph in
-        let encoder = Firestore.Encoder()
-        encoder.passthroughTypeResolver = PassthroughTypes.self
-        return try graph.stored(encoder.encode(["": value])[""] ?? NSNull())
-      }
+      content = .encoded { try $0.stored(["": value])[""] ?? NSNull() }
     }
   }
 
@@ -36,17 +32,15 @@ struct Constant: Sendable {
     switch content {
     case .plain(let value): return value
     case .pointer(let pointer): return try pointer.reference(in: firestore)
-    case .encoded:
-      var graph = ObjectGraph(firestore)
-      return try stored(in: &graph)
+    case .encoded: return try stored(in: ObjectGraph(firestore))
     }
   }
 
   /// The same. The graph writes files that are not stored.
-  func stored(in graph: inout ObjectGraph) throws -> Any {
+  func stored(in graph: ObjectGraph) throws -> Any {
     guard case .encoded(let encode) = content else { return try stored(in: graph.firestore) }
     let count = graph.count
-    let stored = try encode(&graph)
+    let stored = try encode(graph)
     guard graph.count == count else {
       throw ParseError(.missingObjectId, "An unsaved object equals no stored one.")
     }

@@ -328,7 +328,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     let context: QueryContext
     let parent: DocumentReference
     let isNew: Bool
-    private(set) var graph: ObjectGraph
+    let graph: ObjectGraph
     /// The values of properties, by key: one for each value of the change.
     private var values: [String: [Any]] = [:]
     /// A write of an edge.
@@ -370,7 +370,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
           case .append(let values), .union(let values), .removal(let values): values
           case .unset, .increment, .incrementByFraction, .edges: []
           }
-        values[key] = try constants.map { try $0.stored(in: &graph) }
+        values[key] = try constants.map { try $0.stored(in: graph) }
       }
     }
 

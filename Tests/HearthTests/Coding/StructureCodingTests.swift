@@ -11,6 +11,45 @@ struct StructureCodingTests {
   private let encoder = Firestore.Encoder()
   private let decoder = Firestore.Decoder()
 
+  // MARK: Replacement
+
+  @Test func `what replaces a value is encoded in its place, in documents and in structures`()
+    throws
+  {
+    struct Degrees: Codable, Hashable { var celsius: Double }
+    struct Day: Encodable {
+      var high: Degrees
+      var lows: [Degrees?]
+      var none: Degrees?
+      var byPlace: [String: [Degrees]]
+      var place: GeoPoint
+      var name: String
+    }
+    let encoder = Firestore.Encoder()
+    encoder.replacement = { ($0 as? Degrees)?.celsius }
+    let point = GeoPoint(latitude: 1, longitude: 2)
+    let day = Day(
+      high: Degrees(celsius: 30), lows: [Degrees(celsius: 1.5), nil], none: nil,
+      byPlace: ["Linz": [Degrees(celsius: 2)]], place: point, name: "Monday")
+    let body = try encoder.encodeDocument(day).body
+    #expect(
+      try body.map()
+        == MapValue([
+          ("high", .double(30)), ("lows", .array([.double(1.5), .null])),
+          ("byPlace", .map(MapValue([("Linz", .array([.double(2)]))]))),
+          ("place", .geoPoint(Coordinate(latitude: 1, longitude: 2))), ("name", .string("Monday")),
+        ]))
+    #expect(try TreeEncoder.encode(day, options: encoder).body == body)
+    let structure = try encoder.encode(day)
+    #expect(structure["high"] as? Double == 30 && structure["place"] as? GeoPoint === point)
+    #expect(structure["byPlace"] as? [String: [Double]] == ["Linz": [2]])
+    // An error is that of the encoding.
+    struct Refusal: Error {}
+    encoder.replacement = { if $0 is Degrees { throw Refusal() } else { nil } }
+    #expect(throws: Refusal.self) { try encoder.encodeDocument(day) }
+    #expect(throws: Refusal.self) { try encoder.encode(day) as [String: Any] }
+  }
+
   // MARK: Exactness
 
   struct Everything: Codable, Equatable {
