@@ -128,19 +128,53 @@
           (nil, 3), (.readTime(old), 2), (.transaction(transaction), 2),
         ]
         for (state, count) in states {
-          let found = try await server.client.runQuery(
+          func answers(analyzes: Bool) async throws -> [ProtoRunQueryResponse] {
+            try await server.client.runQuery(
+              .with {
+                $0.parent = TestServer.root
+                $0.structuredQuery.from = [.with { $0.collectionID = "a" }]
+                if analyzes { $0.explainOptions.analyze = true }
+                $0.consistencySelector = state
+              }
+            ) { response in
+              try await response.messages.reduce(into: []) { $0.append($1) }
+            }
+          }
+          let found = try await answers(analyzes: true)
+          let stats = try #require(found.last).explainMetrics.executionStats
+          #expect(found.count == count)
+          #expect(stats.resultsReturned == count && stats.readOperations == count)
+          let scanned = stats.debugStats.fields["documents_scanned"]?.stringValue ?? ""
+          #expect(Int(scanned).map { $0 >= count } == true, "\(scanned)")
+          let plain = try await answers(analyzes: false)
+          #expect(plain.map(\.document) == found.map(\.document))
+          #expect(plain.allSatisfy { !$0.hasExplainMetrics })
+
+          let counted = try await server.client.runAggregationQuery(
             .with {
               $0.parent = TestServer.root
-              $0.structuredQuery.from = [.with { $0.collectionID = "a" }]
+              $0.structuredAggregationQuery.structuredQuery.from = [.with { $0.collectionID = "a" }]
+              $0.structuredAggregationQuery.aggregations = [
+                .with {
+                  $0.alias = "n"
+                  $0.count = .init()
+                }
+              ]
               $0.explainOptions.analyze = true
-              $0.consistencySelector = state
+              $0.consistencySelector = state.map {
+                switch $0 {
+                case .transaction(let id): .transaction(id)
+                case .readTime(let time): .readTime(time)
+                case .newTransaction(let options): .newTransaction(options)
+                }
+              }
             }
           ) { response in
             try await response.messages.reduce(into: []) { $0.append($1) }
           }
-          let stats = try #require(found.last).explainMetrics.executionStats
-          #expect(found.count == count)
-          #expect(stats.resultsReturned == count && stats.readOperations == count)
+          let last = try #require(counted.last)
+          #expect(last.result.aggregateFields["n"]?.integerValue == Int64(count))
+          #expect(last.explainMetrics.executionStats.resultsReturned == 1)
         }
       }
     }

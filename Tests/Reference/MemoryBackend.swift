@@ -180,17 +180,22 @@
       let now = now()
       answer(context, done) { [self] state in
         let state = try past(state, at: context.readTime)
+        let start = ContinuousClock.now
         let version = StateVersion(
           sequence: state.sequence,
           time: Timestamp(context.readTime.map { Instant($0) } ?? state.lastTime))
+        func versioned(_ answer: ReadAnswer) -> VersionedAnswer {
+          VersionedAnswer(
+            answer, version, context.isMeasured ? state.execution(of: answer, since: start) : nil)
+        }
         guard let id = context.transaction else {
-          return VersionedAnswer(try state.answer(request, at: now), version)
+          return versioned(try state.answer(request, at: now))
         }
         let recorded = try request.recorded().resolved(at: now)
         let answer = try state.answer(recorded, at: now)
         // Always compared: nothing is known to be untouched.
         try transactions.note(id, recorded, answer, at: nil)
-        return VersionedAnswer(try request.answer(fromWhole: answer), version)
+        return versioned(try request.answer(fromWhole: answer))
       }
     }
 

@@ -140,18 +140,16 @@
         missingIndexes: [])
       guard request.analyzes else { return explanation }
       let start = ContinuousClock.now
-      let count =
-        if let aggregations = request.aggregations {
-          try answer(.values(aggregations, over: request.query), at: now).values.count
-        } else if let groups = request.groups {
-          try answer(.groups(groups), at: now).groups.count
-        } else {
-          try answer(.results(request.query, requiring: []), at: now).results.count
-        }
-      explanation.execution = QueryExplanation.Execution(
-        resultsReturned: count, indexEntriesRead: 0, documentsRead: documents.count,
-        keysRead: documents.count, duration: max(ContinuousClock.now - start, .microseconds(1)))
+      explanation.execution = execution(of: try answer(request.read, at: now), since: start)
       return explanation
+    }
+
+    func execution(
+      of answer: ReadAnswer, since start: ContinuousClock.Instant
+    ) -> QueryExplanation.Execution {
+      QueryExplanation.Execution(
+        resultsReturned: answer.resultCount, indexEntriesRead: 0, documentsRead: documents.count,
+        keysRead: documents.count, duration: max(ContinuousClock.now - start, .microseconds(1)))
     }
 
     private func having(_ fields: [FieldSegments]) throws -> [StoredDocument] {

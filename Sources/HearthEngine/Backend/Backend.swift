@@ -164,6 +164,8 @@ package struct RequestContext: Sendable {
   var readTime: Timestamp?
   /// The caller's identity, as a server receives it from its client.
   var identity: RequestIdentity?
+  /// Whether the answer comes with the cost of its query: see `VersionedAnswer.execution`.
+  package var isMeasured = false
 
   package init(
     thread: RequestContext.Thread = .busy, transaction: TransactionID? = nil,

@@ -34,10 +34,11 @@ extension EmbeddedBackend {
       let scope = isExclusive ? ReadScope.nothing : request.readScope
       let read = { @Sendable [self] (context: RequestContext) in
         answer(scope, context, request.length, done) { [self] snapshot in
-          let answer = try view(snapshot).answer(recorded)
-          let version = StateVersion(try snapshot.state())
-          try transactions.note(id, recorded, answer, at: version.sequence)
-          return VersionedAnswer(try request.answer(fromWhole: answer), version)
+          var found = try view(snapshot).answer(
+            recorded, StateVersion(try snapshot.state()), isMeasured: context.isMeasured)
+          try transactions.note(id, recorded, found.answer, at: found.version.sequence)
+          found.answer = try request.answer(fromWhole: found.answer)
+          return found
         }
       }
       // A transaction that has read something does not wait: others may wait for it.

@@ -177,13 +177,14 @@ extension EmbeddedBackend: ListeningBackend, IndexedBackend {
     if let id = context.transaction { return read(request, in: id, context, done) }
     if let time = context.readTime {
       return answer(at: time, context, done) { [self] snapshot, sequence in
-        VersionedAnswer(
-          try view(snapshot, .asOf(sequence)).answer(request),
-          StateVersion(sequence: sequence, time: Timestamp(Instant(time))))
+        try view(snapshot, .asOf(sequence)).answer(
+          request, StateVersion(sequence: sequence, time: Timestamp(Instant(time))),
+          isMeasured: context.isMeasured)
       }
     }
     answer(request.readScope, context, request.length, done) { [self] snapshot in
-      VersionedAnswer(try view(snapshot).answer(request), StateVersion(try snapshot.state()))
+      try view(snapshot).answer(
+        request, StateVersion(try snapshot.state()), isMeasured: context.isMeasured)
     }
   }
 

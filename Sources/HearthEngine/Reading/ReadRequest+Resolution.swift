@@ -25,6 +25,12 @@ extension GroupedQuery {
 }
 
 extension ExplainRequest {
+  /// The read that is explained, without inclusions.
+  var read: ReadRequest {
+    if let aggregations { return .values(aggregations, over: query) }
+    return groups.map { .groups($0) } ?? .results(query, requiring: [])
+  }
+
   fileprivate func resolved(at time: Instant) -> ExplainRequest {
     var resolved = self
     resolved.query = query.resolved(at: time, inSemiJoins: true)

@@ -150,6 +150,18 @@ extension ReadAnswer {
     }
   }
 
+  /// The number of documents that exist, of values, or of groups.
+  var resultCount: Int {
+    switch self {
+    case .documents(let documents): documents.count { $0 != nil }
+    case .results(let documents): documents.count
+    case .values(let values): values.count
+    case .groups(let groups): groups.count
+    case .several(let answers): answers.reduce(0) { $0 + $1.resultCount }
+    default: 0
+    }
+  }
+
   var several: [ReadAnswer] {
     get throws(Status) {
       guard case .several(let answers) = self else { throw .otherAnswer }
@@ -173,12 +185,17 @@ package struct StateVersion: Hashable, Sendable {
 
 /// An answer, and the state that gave it.
 package struct VersionedAnswer: Sendable {
-  package let answer: ReadAnswer
+  package internal(set) var answer: ReadAnswer
   package let version: StateVersion
+  /// The cost of the query that the answer is of, if the context of the request asks for it.
+  package let execution: QueryExplanation.Execution?
 
-  init(_ answer: ReadAnswer, _ version: StateVersion) {
+  init(
+    _ answer: ReadAnswer, _ version: StateVersion, _ execution: QueryExplanation.Execution? = nil
+  ) {
     self.answer = answer
     self.version = version
+    self.execution = execution
   }
 }
 

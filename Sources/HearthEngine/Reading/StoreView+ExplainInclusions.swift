@@ -17,7 +17,7 @@ extension StoreView {
       var view = self
       view.tracing.note = { traces[level] = $0 }
       let result = try view.answer(request)
-      traces[level].found = result.documentCount
+      traces[level].found = result.resultCount
       if case .documents(let paths) = request { traces[level].touched.documents = paths.count }
       durations[level] = ContinuousClock.now - start
       return result
@@ -42,17 +42,6 @@ extension StoreView {
       explanation.plan =
         "included from \(query.scope.shown) by \(field.canonicalText): \(explanation.plan)"
       return explanation
-    }
-  }
-}
-
-extension ReadAnswer {
-  fileprivate var documentCount: Int {
-    switch self {
-    case .documents(let documents): documents.count { $0 != nil }
-    case .results(let documents): documents.count
-    case .several(let results): results.reduce(0) { $0 + $1.documentCount }
-    default: 0
     }
   }
 }

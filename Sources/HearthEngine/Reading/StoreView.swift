@@ -24,6 +24,23 @@ struct StoreView {
     self.tracing = tracing
   }
 
+  /// The answer of a version, with the cost of its query if it is measured.
+  func answer(
+    _ request: ReadRequest, _ version: StateVersion, isMeasured: Bool
+  ) throws -> VersionedAnswer {
+    guard isMeasured else { return VersionedAnswer(try answer(request), version) }
+    var view = self
+    var trace = QueryTrace()
+    view.tracing.note = { [tracing] in
+      tracing.note?($0)
+      trace = $0
+    }
+    let start = ContinuousClock.now
+    let found = try view.answer(request)
+    trace.found = found.resultCount
+    return VersionedAnswer(found, version, .init(trace, ContinuousClock.now - start))
+  }
+
   func answer(_ request: ReadRequest) throws -> ReadAnswer {
     switch request {
     case .documents(let paths):

@@ -326,22 +326,22 @@
 
     /// Reads the result of a query, which is kept: whole, or its first part.
     ///
-    /// - Parameter isCounted: It is needed how many documents there are.
+    /// - Parameter isMeasured: The cost of the query, and how many documents there are, comes with the result.
     func result(
-      matching query: StructuredQuery, _ consistency: Consistency, isCounted: Bool,
+      matching query: StructuredQuery, _ consistency: Consistency, isMeasured: Bool,
       in results: KeptResults
-    ) async throws -> (KeptResult, at: Timestamp) {
+    ) async throws -> (KeptResult, at: Timestamp, QueryExplanation.Execution?) {
       try await checkIndexes(query)
       // A transaction records all that it has read.
-      if query.hasPages, !isCounted, !consistency.isTransaction {
-        let request = ReadRequest.part(of: EffectiveQuery(query.inPages), bytes: results.partBytes)
-        return try await read(consistency, request) { answer in
-          let (found, isLast) = try answer.part
-          return results.keep(try query.projected(found), of: .query(query), areAll: isLast)
-        }
-      }
-      return try await read(consistency, .results(of: query)) {
-        results.keep(try $0.results, of: .query(query))
+      let isWhole = !query.hasPages || isMeasured || consistency.isTransaction
+      let request: ReadRequest =
+        isWhole
+        ? .results(of: query)
+        : .part(of: EffectiveQuery(query.inPages), bytes: results.partBytes)
+      return try await read(consistency, request, isMeasured: isMeasured) { answer in
+        if isWhole { return results.keep(try answer.results, of: .query(query)) }
+        let (found, isLast) = try answer.part
+        return results.keep(try query.projected(found), of: .query(query), areAll: isLast)
       }
     }
   }

@@ -64,12 +64,23 @@
       _ consistency: Consistency, _ request: ReadRequest,
       _ part: @escaping @Sendable (ReadAnswer) throws -> Part
     ) async throws -> (Part, at: Timestamp) {
+      let (found, time, _) = try await read(consistency, request, isMeasured: false, part)
+      return (found, time)
+    }
+
+    /// Same, with the cost of the request's query if it is measured.
+    func read<Part: Sendable>(
+      _ consistency: Consistency, _ request: ReadRequest, isMeasured: Bool,
+      _ part: @escaping @Sendable (ReadAnswer) throws -> Part
+    ) async throws -> (Part, at: Timestamp, QueryExplanation.Execution?) {
+      var context = consistency.context
+      context.isMeasured = isMeasured
       do {
-        return try await backend.awaiting { done in
-          backend.read(request, consistency.context) { result in
+        return try await backend.awaiting { [context] done in
+          backend.read(request, context) { result in
             done(
               result.flatMap { found in
-                Result { (try part(found.answer), at: found.version.time) }
+                Result { (try part(found.answer), at: found.version.time, found.execution) }
                   .mapError { Status(readingFailed: $0) }
               })
           }

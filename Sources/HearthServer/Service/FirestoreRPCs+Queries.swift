@@ -27,16 +27,13 @@
           consistency = try database.consistency(transaction: id, context)
         case nil: consistency = .newest
         }
-        var metrics: ProtoExplainMetrics?
-        if request.hasExplainOptions {
-          metrics = try await database.metrics(query, analyzes: request.explainOptions.analyze)
-          if let metrics, !metrics.hasExecutionStats {
-            return try await response.write(.with { $0.explainMetrics = metrics })
-          }
+        let analyzes = request.explainOptions.analyze
+        if request.hasExplainOptions, !analyzes {
+          return try await response.write(.with { $0.explainMetrics = .init(of: query) })
         }
-        let (found, time) = try await database.result(
-          matching: query, consistency, isCounted: metrics != nil, in: results)
-        metrics?.setResults(found.count ?? 0)
+        let (found, time, execution) = try await database.result(
+          matching: query, consistency, isMeasured: analyzes, in: results)
+        let metrics = execution.map { ProtoExplainMetrics(of: query, $0) }
         let readTime = Google_Protobuf_Timestamp(time)
         if found.isEmpty {
           return try await response.write(
@@ -80,17 +77,13 @@
           consistency = try database.consistency(transaction: id, context)
         case nil: consistency = .newest
         }
-        var metrics: ProtoExplainMetrics?
-        if request.hasExplainOptions {
-          metrics = try await database.metrics(
-            query, aggregations, analyzes: request.explainOptions.analyze)
-          if let metrics, !metrics.hasExecutionStats {
-            return try await response.write(.with { $0.explainMetrics = metrics })
-          }
+        let analyzes = request.explainOptions.analyze
+        if request.hasExplainOptions, !analyzes {
+          return try await response.write(.with { $0.explainMetrics = .init(of: query) })
         }
         try await database.checkIndexes(query)
-        let (values, time) = try await database.read(
-          consistency, .values(of: aggregations, over: query)
+        let (values, time, execution) = try await database.read(
+          consistency, .values(of: aggregations, over: query), isMeasured: analyzes
         ) { try $0.values }
         let aliases = try Aggregation.aliases(aggregations)
         try await response.write(
@@ -99,7 +92,7 @@
               $0.result.aggregateFields[alias] = name.proto(value)
             }
             $0.readTime = .init(time)
-            if let metrics { $0.explainMetrics = metrics }
+            if let execution { $0.explainMetrics = .init(of: query, execution) }
           })
       }
     }

@@ -308,6 +308,47 @@ import Testing
   }
 
   @Test(arguments: Kind.allCases)
+  func `a measured answer is the answer, and has the counts of an explanation`(
+    kind: Kind
+  ) async throws {
+    let backend = try open(kind)
+    try await backend.commit([set(paths[0], 1), set(paths[1], 2), set(paths[2], 3)])
+    var query = StructuredQuery(.collection(ResourcePath(["a"])))
+    query.orders = [StructuredQuery.Order(field: FieldSegments(["n"]))]
+    query.offset = 1
+    let count = Aggregation(.count(upTo: nil))
+    let requests: [(ReadRequest, ExplainRequest, Int)] = [
+      (.results(of: query), ExplainRequest(query: EffectiveQuery(query), analyzes: true), 2),
+      (
+        .values(of: [count], over: query),
+        ExplainRequest(
+          query: EffectiveQuery(query, aggregating: [count]), aggregations: [count],
+          analyzes: true), 1
+      ),
+    ]
+    var context = RequestContext.lent
+    context.isMeasured = true
+    for (request, explained, returned) in requests {
+      let found = try await backend.awaiting { [context] in backend.read(request, context, $0) }
+      let plain = try await backend.awaiting { backend.read(request, .lent, $0) }
+      let explanation = try await backend.awaiting {
+        backend.read(.explanation(explained), .lent, $0)
+      }.answer.explanation
+      let (execution, wanted) = (
+        try #require(found.execution), try #require(explanation.execution)
+      )
+      #expect(execution.resultsReturned == returned && wanted.resultsReturned == returned)
+      #expect(execution.documentsRead == wanted.documentsRead)
+      #expect(execution.indexEntriesRead == wanted.indexEntriesRead)
+      #expect(execution.keysRead == wanted.keysRead)
+      #expect(plain.execution == nil)
+      #expect(found.version == plain.version)
+      #expect(found.answer.resultCount == plain.answer.resultCount)
+    }
+    backend.close()
+  }
+
+  @Test(arguments: Kind.allCases)
   func `several documents come in the order of their paths, those that are not there too`(
     kind: Kind
   ) async throws {

@@ -70,11 +70,16 @@ package final class RemoteBackend: Sendable {
       return needs
     }
     let start = ContinuousClock.now
-    let work = { @Sendable [self] (state: RemoteState) throws -> ReadAnswer in
+    let work = {
+      @Sendable [self] (state: RemoteState, version: StateVersion) throws -> VersionedAnswer in
       if case .explanation(let explained) = request {
-        return .explanation(try explain(explained, needs(catalogues.newest), state, since: start))
+        let explanation = try explain(explained, needs(catalogues.newest), state, since: start)
+        return VersionedAnswer(.explanation(explanation), version)
       }
-      return try answer(request, in: context.transaction, state)
+      let found = try answer(request, in: context.transaction, state)
+      guard context.isMeasured else { return VersionedAnswer(found, version) }
+      return VersionedAnswer(
+        found, version, .init(found, needs(catalogues.newest), state, since: start))
     }
     afterWrites(context, done) { [self] in
       if let time = context.readTime {
@@ -83,9 +88,8 @@ package final class RemoteBackend: Sendable {
             Result { () throws(Status) in
               let sequence = try sequence(at: time)
               let state = try source.state(needs, asOf: sequence)
-              return VersionedAnswer(
-                try answered(state, work),
-                StateVersion(sequence: sequence, time: Timestamp(Instant(time))))
+              let version = StateVersion(sequence: sequence, time: Timestamp(Instant(time)))
+              return try answered(state) { try work($0, version) }
             })
         }
         return
@@ -93,8 +97,7 @@ package final class RemoteBackend: Sendable {
       catalogues.read(needs, isPrompt: context.thread != .busy) {
         done(
           $0.flatMap { state in
-            Result { () throws(Status) in VersionedAnswer(try answered(state, work), state.version)
-            }
+            Result { () throws(Status) in try answered(state) { try work($0, $0.version) } }
           })
       }
     }
@@ -239,8 +242,7 @@ extension RemoteBackend: ListeningBackend, IndexedBackend {
     _ request: ExplainRequest, _ needs: RemoteNeeds, _ state: RemoteState,
     since start: ContinuousClock.Instant
   ) throws -> QueryExplanation {
-    var entries = false
-    for case .entries in needs.scopes { entries = true }
+    let entries = needs.readsEntries
     var explanation = QueryExplanation(
       plan: entries
         ? "The server reads the documents in ranges of an index, in one statement."
@@ -249,18 +251,7 @@ extension RemoteBackend: ListeningBackend, IndexedBackend {
       missingIndexes: try catalogues.newest.missing(for: request.query, request.aggregations)
         .map(\.json))
     guard request.analyzes else { return explanation }
-    let count =
-      if let aggregations = request.aggregations {
-        try state.answer(.values(aggregations, over: request.query)).values.count
-      } else if let groups = request.groups {
-        try state.answer(.groups(groups)).groups.count
-      } else {
-        try state.answer(.results(request.query, requiring: [])).results.count
-      }
-    explanation.execution = QueryExplanation.Execution(
-      resultsReturned: count, indexEntriesRead: entries ? state.documents.count : 0,
-      documentsRead: state.documents.count, keysRead: state.documents.count,
-      duration: max(ContinuousClock.now - start, .microseconds(1)))
+    explanation.execution = .init(try state.answer(request.read), needs, state, since: start)
     return explanation
   }
 
@@ -512,6 +503,26 @@ extension RemoteBackend: TimeRepairingBackend {
   package func repairTimes() async throws -> Int {
     let writer = writer
     return try await onBlockingThread { try writer.repairTimes() }
+  }
+}
+
+extension QueryExplanation.Execution {
+  fileprivate init(
+    _ answer: ReadAnswer, _ needs: RemoteNeeds, _ state: RemoteState,
+    since start: ContinuousClock.Instant
+  ) {
+    let count = state.documents.count
+    self.init(
+      resultsReturned: answer.resultCount, indexEntriesRead: needs.readsEntries ? count : 0,
+      documentsRead: count, keysRead: count,
+      duration: max(ContinuousClock.now - start, .microseconds(1)))
+  }
+}
+
+extension RemoteNeeds {
+  /// Whether documents are found by entries of an index.
+  fileprivate var readsEntries: Bool {
+    scopes.contains { if case .entries = $0 { true } else { false } }
   }
 }
 

@@ -3,32 +3,20 @@
   import HearthEngine
   import SwiftProtobuf
 
-  /// How queries are answered, in the form of Firestore's explain metrics.
-  extension ServedDatabase {
-    func metrics(
-      _ query: StructuredQuery, _ aggregations: [Aggregation]? = nil, analyzes: Bool
-    ) async throws -> ProtoExplainMetrics {
-      let request = ExplainRequest(
-        query: EffectiveQuery(query, aggregating: aggregations ?? []), aggregations: aggregations,
-        analyzes: analyzes)
-      let explanation = try await backend.read(.explanation(request)).explanation
-      return .with {
-        $0.planSummary.indexesUsed = [
-          .with {
-            $0.fields = [
-              "query_scope": .init(stringValue: query.scopeName),
-              "properties": .init(stringValue: query.indexProperties),
-            ]
-          }
-        ]
-        if let execution = explanation.execution { $0.executionStats = .init(execution) }
-      }
-    }
-  }
-
   extension ProtoExplainMetrics {
-    /// The results that are sent: they may be of another state than the one that was measured.
-    mutating func setResults(_ count: Int) { executionStats.set(results: count) }
+    /// How a query is answered and, if it was measured, what that cost, in the form of Firestore's explain metrics.
+    init(of query: StructuredQuery, _ execution: QueryExplanation.Execution? = nil) {
+      self.init()
+      planSummary.indexesUsed = [
+        .with {
+          $0.fields = [
+            "query_scope": .init(stringValue: query.scopeName),
+            "properties": .init(stringValue: query.indexProperties),
+          ]
+        }
+      ]
+      if let execution { executionStats = .init(execution) }
+    }
   }
 
   extension ProtoExecutionStats {
@@ -37,24 +25,20 @@
       let (seconds, attoseconds) = execution.duration.components
       executionDuration = .init(
         seconds: seconds, nanos: Int32(max(attoseconds / 1_000_000_000, 1)))
+      resultsReturned = Int64(execution.resultsReturned)
+      readOperations = max(resultsReturned, 1)
       debugStats.fields = [
         "documents_scanned": .init(stringValue: "\(execution.documentsRead)"),
         "index_entries_scanned": .init(
           stringValue: "\(execution.indexEntriesRead + execution.keysRead)"),
+        "billing_details": .init(
+          structValue: .init(fields: [
+            "documents_billable": .init(stringValue: "\(execution.resultsReturned)"),
+            "index_entries_billable": .init(stringValue: "0"),
+            "small_ops": .init(stringValue: "0"),
+            "min_query_cost": .init(stringValue: "0"),
+          ])),
       ]
-      set(results: execution.resultsReturned)
-    }
-
-    fileprivate mutating func set(results: Int) {
-      resultsReturned = Int64(results)
-      readOperations = Int64(max(results, 1))
-      debugStats.fields["billing_details"] = .init(
-        structValue: .init(fields: [
-          "documents_billable": .init(stringValue: "\(results)"),
-          "index_entries_billable": .init(stringValue: "0"),
-          "small_ops": .init(stringValue: "0"),
-          "min_query_cost": .init(stringValue: "0"),
-        ]))
     }
   }
 
