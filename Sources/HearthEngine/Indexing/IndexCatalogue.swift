@@ -89,10 +89,8 @@ extension StoreSnapshot {
   func readIndexes() throws -> [StoredIndex] {
     var indexes: [StoredIndex] = []
     var cursor = try lmdb.cursor(tables.indexes)
-    var found = try cursor.first()
-    while found {
+    while try cursor.next() {
       indexes.append(try StoredIndex(key: cursor.key, record: cursor.value))
-      found = try cursor.next()
     }
     return indexes
   }

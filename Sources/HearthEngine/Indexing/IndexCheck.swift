@@ -61,8 +61,7 @@ final class IndexCheck {
 
   private func checkDocuments() throws {
     var cursor = try store.lmdb.cursor(store.tables.documents)
-    var hasMore = try cursor.first()
-    while hasMore {
+    while try cursor.next() {
       let entry = StoredEntry(key: cursor.key, record: cursor.value)
       try looking(at: "entries of document \(KeyLayout.hex(entry.key.prefix(24)))") {
         let path = try store.path(of: entry)
@@ -74,7 +73,6 @@ final class IndexCheck {
           try check(position, path, fields, mayLack: isAhead(entry.key, position))
         }
       }
-      hasMore = try cursor.next()
     }
   }
 
@@ -146,14 +144,12 @@ final class IndexCheck {
   private func checkEntries() throws {
     var counts: [UInt32: Int] = [:]
     var cursor = try store.lmdb.cursor(store.tables.entries)
-    var hasMore = try cursor.first()
-    while hasMore {
+    while try cursor.next() {
       try looking(at: "entry \(KeyLayout.hex(cursor.key.prefix(24)))") {
         if cursor.key.first == WordStatistic.marker { return try checkStatistic(cursor) }
         var reader = KeyReader(cursor.key)
         counts[try reader.readIndex(), default: 0] += 1
       }
-      hasMore = try cursor.next()
     }
     for key in statistics.keys {
       report("statistics of words: lack \(KeyLayout.hex(key.withUnsafeBytes { $0.prefix(24) }))")

@@ -203,8 +203,7 @@ private final class StoreCheck {
     var latest: ResourcePath?
     var runStart: [UInt8] = []
     var cursor = try store.lmdb.cursor(store.tables.documents)
-    var found = try cursor.first()
-    while found {
+    while try cursor.next() {
       report.documents += 1
       try step()
       let isSameRun = runStart.withUnsafeBytes { store.keyLimit.sameRun($0, cursor.key) }
@@ -219,7 +218,6 @@ private final class StoreCheck {
         latest = collection
       }
       if !isSameRun { runStart = store.keyLimit.isTruncated(cursor.key) ? Array(cursor.key) : [] }
-      found = try cursor.next()
     }
     try compare(counts)
   }
@@ -286,8 +284,7 @@ private final class StoreCheck {
   private func checkCatalogue() throws {
     var entries = 0
     var cursor = try store.lmdb.cursor(store.tables.collections)
-    var found = try cursor.first()
-    while found {
+    while try cursor.next() {
       entries += 1
       try looking(at: "catalogue \(hex(cursor.key))") {
         let count = try NumberRecord.decode(cursor.value, key: cursor.key)
@@ -301,7 +298,6 @@ private final class StoreCheck {
           throw Status.dataLoss("\(path.text.legible) has no documents.")
         }
       }
-      found = try cursor.next()
     }
     if entries != report.collections {
       report.add("catalogue: names \(entries) collections, and there are \(report.collections)")
@@ -315,8 +311,7 @@ private final class StoreCheck {
     firstRecord = expected
     var time = Instant.earliest
     var cursor = try store.lmdb.cursor(store.tables.changes)
-    var found = try cursor.first()
-    while found {
+    while try cursor.next() {
       try step()
       try looking(at: "changes \(hex(cursor.key))") {
         try checkListings(cursor.key, cursor.value)
@@ -336,7 +331,6 @@ private final class StoreCheck {
           return true
         }
       }
-      found = try cursor.next()
     }
     if expected != state.lastSequence &+ 1 {
       report.add("changes: end before \(expected), and the last is \(state.lastSequence)")
@@ -426,8 +420,7 @@ private final class StoreCheck {
 
   private func checkTombstones() throws {
     var cursor = try store.lmdb.cursor(store.tables.tombstones)
-    var found = try cursor.first()
-    while found {
+    while try cursor.next() {
       report.tombstones += 1
       try looking(at: "tombstone \(hex(cursor.key))") {
         let sequence = try NumberRecord.decode(cursor.value, key: cursor.key)
@@ -446,7 +439,6 @@ private final class StoreCheck {
           throw Status.dataLoss("\(path.text.legible) is there.")
         }
       }
-      found = try cursor.next()
     }
   }
 
@@ -463,8 +455,7 @@ private final class StoreCheck {
     // Entries with the same time and document would have the same hash, and be adjacent.
     var lastDocument: [UInt8] = []
     var cursor = try store.lmdb.cursor(store.tables.expirations)
-    var found = try cursor.first()
-    while found {
+    while try cursor.next() {
       report.expiringDocuments += 1
       try looking(at: "expiring document \(hex(cursor.key))") {
         let time = try ExpirationTable.time(fromKey: cursor.key)
@@ -481,7 +472,6 @@ private final class StoreCheck {
         }
         lastDocument = Array(key)
       }
-      found = try cursor.next()
     }
     if report.expiringDocuments != expected {
       report.add(
