@@ -31,19 +31,13 @@ final class Projection {
   private enum Field {
     /// One of `columns`.
     case column(Int)
-    /// The first document of an inclusion, or null.
-    case row(Projection)
-    /// The documents of an inclusion.
-    case rows(Projection)
-    /// Each document of an inclusion includes one.
-    case rowsOfRows(Projection)
-    /// The same, in an order that the database does not have.
-    case sortedRows(Projection, SortedPage)
-    case sortedRowsOfRows(Projection, SortedPage)
-    /// The row that a reference leads to by other columns than its key. Read for each row.
-    case rowByValue(Projection, Reference)
-    /// The rows that refer to other columns of the row than its key. Read for each row.
-    case rowsByValue(Projection, Reference, [Literal.Member], isSingle: Bool)
+    /// The documents of an inclusion: the first or null if `isSingle`. If `throughJoin`, each of them
+    /// includes the row. With a page if the database does not have the order.
+    case included(
+      Projection, isSingle: Bool = false, throughJoin: Bool = false, page: SortedPage? = nil)
+    /// The rows that refer to other columns of the row than its key. Without arguments: the row that a
+    /// reference leads to by other columns than its key. Read for each row.
+    case rowsByValue(Projection, Reference, [Literal.Member]?, isSingle: Bool)
     /// Groups of the rows of a relation.
     case groups(GroupReader, of: (_ row: Source) throws -> Filter)
     /// A page with a limit of 0.
@@ -178,6 +172,23 @@ final class Projection {
     var columns: [TableLayout.ColumnLayout] = []
     fields.reserveCapacity(selections.count)
     columns.reserveCapacity(selections.count)
+    /// The rows of `source` that refer to a row, and that an inclusion has.
+    func included(
+      _ selection: Selection, _ source: TableLayout, by reference: String,
+      _ projection: Projection, including parts: [DocumentInclusion], isSingle: Bool = false,
+      throughJoin: Bool = false
+    ) throws -> Field {
+      let sorted = try Self.sorted(source, selection.arguments, builder)
+      guard let query = try sorted?.query ?? builder.page(source, selection.arguments) else {
+        return .noRows(projection)
+      }
+      inclusions.append(
+        .referring(
+          query, by: reference, as: selection.responseKey,
+          including: parts + (sorted?.page.order.inclusions ?? [])))
+      return .included(
+        projection, isSingle: isSingle, throughJoin: throughJoin, page: sorted?.page)
+    }
     for selection in selections where execution.isIncluded(selection.modifiers) {
       let field: Field
       let key = selection.responseKey
@@ -193,12 +204,12 @@ final class Projection {
         let target = try execution.plan.layout(reference.target)
         let projection = try Projection(selection.selections, of: target, execution, reader)
         guard layout.references.contains(reference) else {
-          field = .rowByValue(projection, reference)
+          field = .rowsByValue(projection, reference, nil, isSingle: true)
           readsAllColumns = true
           break
         }
         inclusions.append(.reference(name, as: key, including: projection.inclusions))
-        field = .row(projection)
+        field = .included(projection, isSingle: true)
       case .referring(let table, let reference, let isSingle):
         let source = try execution.plan.layout(table)
         guard let known = source.table.reference(reference) else {
@@ -225,21 +236,9 @@ final class Projection {
           readsAllColumns = true
           break
         }
-        if let sorted = try Self.sorted(source, selection.arguments, builder) {
-          inclusions.append(
-            .referring(
-              sorted.query, by: reference, as: key,
-              including: projection.inclusions + sorted.page.order.inclusions))
-          field = .sortedRows(projection, sorted.page)
-          break
-        }
-        guard let page = try builder.page(source, selection.arguments) else {
-          field = .noRows(projection)
-          break
-        }
-        inclusions.append(
-          .referring(page, by: reference, as: key, including: projection.inclusions))
-        field = isSingle ? .row(projection) : .rows(projection)
+        field = try included(
+          selection, source, by: reference, projection, including: projection.inclusions,
+          isSingle: isSingle)
       case .via(let join, let near, let far):
         let source = try execution.plan.layout(join)
         guard source.references.contains(where: { $0.name == near }) else {
@@ -263,21 +262,10 @@ final class Projection {
           break
         }
         let projection = try Projection(selection.selections, of: target, execution, reader)
-        let rows = DocumentInclusion.reference(
-          far, as: Self.far, including: projection.inclusions)
-        if let sorted = try Self.sorted(source, selection.arguments, builder) {
-          inclusions.append(
-            .referring(
-              sorted.query, by: near, as: key, including: [rows] + sorted.page.order.inclusions))
-          field = .sortedRowsOfRows(projection, sorted.page)
-          break
-        }
-        guard let page = try builder.page(source, selection.arguments) else {
-          field = .noRows(projection)
-          break
-        }
-        inclusions.append(.referring(page, by: near, as: key, including: [rows]))
-        field = .rowsOfRows(projection)
+        field = try included(
+          selection, source, by: near, projection,
+          including: [.reference(far, as: Self.far, including: projection.inclusions)],
+          throughJoin: true)
       case .entityID: field = .entityID
       case .typename: field = .typename
       case .metadata:
@@ -315,10 +303,8 @@ final class Projection {
       execution.marksRows
       || fields.contains { selected in
         switch selected.field {
-        case .entityID, .groups, .rowByValue, .rowsByValue, .metadata: true
-        case .column, .row, .rows, .rowsOfRows, .sortedRows, .sortedRowsOfRows, .noRows,
-          .typename:
-          false
+        case .entityID, .groups, .rowsByValue, .metadata: true
+        case .column, .included, .noRows, .typename: false
         }
       }
   }
@@ -354,10 +340,8 @@ final class Projection {
   var hasGroups: Bool {
     fields.contains { selected in
       switch selected.field {
-      case .groups, .rowByValue, .rowsByValue: true
-      case .row(let projection), .rows(let projection), .rowsOfRows(let projection),
-        .sortedRows(let projection, _), .sortedRowsOfRows(let projection, _):
-        projection.hasGroups
+      case .groups, .rowsByValue: true
+      case .included(let projection, _, _, _): projection.hasGroups
       case .column, .noRows, .metadata, .entityID, .typename: false
       }
     }
@@ -379,9 +363,7 @@ final class Projection {
         throw .check(check.message)
       }
       switch selected.field {
-      case .row(let projection), .rows(let projection), .rowsOfRows(let projection),
-        .sortedRows(let projection, _), .sortedRowsOfRows(let projection, _),
-        .rowByValue(let projection, _), .rowsByValue(let projection, _, _, _),
+      case .included(let projection, _, _, _), .rowsByValue(let projection, _, _, _),
         .noRows(let projection):
         try projection.checkReached()
       case .groups(let groups, _): try groups.checkReached()
@@ -475,37 +457,29 @@ final class Projection {
   ) throws -> DataValue {
     switch selected.field {
     case .column(let index): return columns[index]
-    case .row(let projection):
-      return try source.document?.first(selected.key).map { try projection.object($0) } ?? .null
-    case .rows(let projection):
-      let rows = source.document?.included(selected.key) ?? []
+    case .included(let projection, let isSingle, let throughJoin, let page):
+      var rows = source.document?.included(selected.key) ?? []
+      if let page { rows = try page.of(rows) }
+      if throughJoin { rows = rows.compactMap { $0.first(Self.far) } }
+      if isSingle { return try rows.first.map { try projection.object($0) } ?? .null }
       return .list(try rows.map { try projection.object($0) })
-    case .rowsOfRows(let projection):
-      let joins = source.document?.included(selected.key) ?? []
-      return .list(
-        try joins.compactMap { try $0.first(Self.far).map { try projection.object($0) } })
-    case .sortedRows(let projection, let page):
-      let rows = try page.of(source.document?.included(selected.key) ?? [])
-      return .list(try rows.map { try projection.object($0) })
-    case .sortedRowsOfRows(let projection, let page):
-      let joins = try page.of(source.document?.included(selected.key) ?? [])
-      return .list(
-        try joins.compactMap { try $0.first(Self.far).map { try projection.object($0) } })
     case .groups(let groups, let condition):
       return try groups.value(reader, where: condition(source))
-    case .rowByValue(let projection, let reference):
-      let runner = QueryRunner(execution: execution, reader: reader)
-      let builder = FilterBuilder(execution: execution, reader: reader)
-      let filters = try Self.filters(
-        projection.layout, reference.targetColumns, layout, reference.columns, source, builder)
-      let query = builder.query(projection.layout, filters).limit(to: 1)
-      return try runner.rows(query, projection).first ?? .null
     case .rowsByValue(let projection, let reference, let arguments, let isSingle):
       let runner = QueryRunner(execution: execution, reader: reader)
       let builder = FilterBuilder(execution: execution, reader: reader)
-      let filters = try Self.filters(
-        projection.layout, reference.columns, layout, reference.targetColumns, source, builder)
-      let rows = try runner.list(arguments, projection.layout, projection, filters)
+      let target = projection.layout
+      let (columns, others) =
+        arguments == nil
+        ? (reference.targetColumns, reference.columns)
+        : (reference.columns, reference.targetColumns)
+      let filters = try Self.filters(target, columns, layout, others, source, builder)
+      let rows =
+        if let arguments {
+          try runner.list(arguments, target, projection, filters)
+        } else {
+          try runner.rows(builder.query(target, filters).limit(to: 1), projection)
+        }
       return isSingle ? rows.first ?? .null : .list(rows)
     case .noRows: return .list([])
     case .metadata(let keys):
