@@ -56,14 +56,25 @@ struct Callback<Message>: @unchecked Sendable {
 
   init(_ body: @escaping (Message) -> Void) { self.body = body }
 
+  /// Passes a result as two optionals, of which one is nil.
+  init<Success>(splitting body: @escaping (Success?, Error?) -> Void)
+  where Message == Result<Success, NSError> {
+    self.init { result in
+      switch result {
+      case .success(let success): body(success, nil)
+      case .failure(let error): body(nil, error)
+      }
+    }
+  }
+
   func call(_ message: Message) { body(message) }
 }
 
 extension CallbackTarget {
-  /// Listens to a target, and delivers its events here.
-  func listening(
-    _ resolve: () throws -> SnapshotRegistration.Watched, since token: ChangeToken? = nil,
-    _ callback: Callback<Result<ResultEvent, Status>>
+  /// Watches, and delivers the snapshots here.
+  func listening<Snapshot>(
+    to watchable: some Watchable<Snapshot>, since token: ChangeToken?,
+    _ callback: Callback<Result<Snapshot, NSError>>
   ) -> SnapshotRegistration {
     let way: Listener.Way =
       if let sharedQueue {
@@ -73,6 +84,8 @@ extension CallbackTarget {
       } else {
         .schedule { listener in carry { listener.deliver() } }
       }
-    return SnapshotRegistration(resolve, since: token, way) { callback.call($0) }
+    return SnapshotRegistration(watchable.watched, since: token, way) { result in
+      callback.call(result.map(watchable.shown).mapError { $0.nsError })
+    }
   }
 }

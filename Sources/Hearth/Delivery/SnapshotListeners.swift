@@ -3,7 +3,7 @@ import Foundation
 
 // MARK: Documents
 
-extension DocumentReference {
+extension DocumentReference: Watchable {
   /// Calls `listener` with the document, and again after each commit that changes it, of this
   /// process and of others.
   ///
@@ -27,7 +27,7 @@ extension DocumentReference {
     isolation: isolated (any Actor)? = #isolation,
     _ listener: @escaping (DocumentSnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    listen(firestore.callbackTarget(isolation), nil, listener)
+    listen(firestore.callbackTarget(isolation), listener)
   }
 
   /// Same as `addSnapshotListener(_:)`: metadata never changes, so there are no further events.
@@ -36,7 +36,7 @@ extension DocumentReference {
     includeMetadataChanges: Bool, isolation: isolated (any Actor)? = #isolation,
     listener: @escaping (DocumentSnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    listen(firestore.callbackTarget(isolation), nil, listener)
+    listen(firestore.callbackTarget(isolation), listener)
   }
 
   /// Same as `addSnapshotListener(_:)`, with `withOwnQueue(_:)` and `resuming(from:)` of the
@@ -46,7 +46,7 @@ extension DocumentReference {
     options: SnapshotListenOptions, isolation: isolated (any Actor)? = #isolation,
     listener: @escaping (DocumentSnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    listen(firestore.callbackTarget(isolation, options), options, listener)
+    listen(firestore.callbackTarget(isolation, options), since: options.resumeToken, listener)
   }
 
   /// Calls `listener` on `queue`; see `addSnapshotListener(_:)`. On a concurrent queue, the
@@ -56,7 +56,7 @@ extension DocumentReference {
     on queue: DispatchQueue, options: SnapshotListenOptions = SnapshotListenOptions(),
     _ listener: @escaping @Sendable (DocumentSnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    listen(.queue(queue), options, listener)
+    listen(.queue(queue), since: options.resumeToken, listener)
   }
 
   /// Calls `listener` on `executor`; see `addSnapshotListener(_:)`. Blocking writes do not wait for
@@ -66,25 +66,14 @@ extension DocumentReference {
     on executor: any TaskExecutor, options: SnapshotListenOptions = SnapshotListenOptions(),
     _ listener: @escaping @Sendable (DocumentSnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    listen(.executor(executor), options, listener)
-  }
-
-  private func listen(
-    _ callbackTarget: CallbackTarget, _ options: SnapshotListenOptions?,
-    _ listener: @escaping (DocumentSnapshot?, Error?) -> Void
-  ) -> ListenerRegistration {
-    let callback = Callback<Result<ResultEvent, Status>> { [self] result in
-      switch result {
-      case .success(let event): listener(DocumentSnapshot(self, event.list.first), nil)
-      case .failure(let status): listener(nil, status.nsError)
-      }
-    }
-    return callbackTarget.listening(watched, since: options?.resumeToken, callback)
+    listen(.executor(executor), since: options.resumeToken, listener)
   }
 
   func watched() throws -> SnapshotRegistration.Watched {
     (try resolved().backend, .document(resourcePath))
   }
+
+  func shown(_ event: ResultEvent) -> DocumentSnapshot { DocumentSnapshot(self, event.list.first) }
 }
 
 // MARK: Queries
@@ -121,7 +110,7 @@ extension Query {
     isolation: isolated (any Actor)? = #isolation,
     _ listener: @escaping (QuerySnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    listen(firestore.callbackTarget(isolation), nil, listener)
+    listen(firestore.callbackTarget(isolation), listener)
   }
 
   /// Same as `addSnapshotListener(_:)`: metadata never changes, so there are no further events.
@@ -130,7 +119,7 @@ extension Query {
     includeMetadataChanges: Bool, isolation: isolated (any Actor)? = #isolation,
     listener: @escaping (QuerySnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    listen(firestore.callbackTarget(isolation), nil, listener)
+    listen(firestore.callbackTarget(isolation), listener)
   }
 
   /// Same as `addSnapshotListener(_:)`, with `withOwnQueue(_:)` and `resuming(from:)` of the
@@ -140,7 +129,7 @@ extension Query {
     options: SnapshotListenOptions, isolation: isolated (any Actor)? = #isolation,
     listener: @escaping (QuerySnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    listen(firestore.callbackTarget(isolation, options), options, listener)
+    listen(firestore.callbackTarget(isolation, options), since: options.resumeToken, listener)
   }
 
   /// Calls `listener` on `queue`; see `addSnapshotListener(_:)`. On a concurrent queue, the
@@ -150,7 +139,7 @@ extension Query {
     on queue: DispatchQueue, options: SnapshotListenOptions = SnapshotListenOptions(),
     _ listener: @escaping @Sendable (QuerySnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    listen(.queue(queue), options, listener)
+    listen(.queue(queue), since: options.resumeToken, listener)
   }
 
   /// Calls `listener` on `executor`; see `addSnapshotListener(_:)`. Blocking writes do not wait for
@@ -160,20 +149,7 @@ extension Query {
     on executor: any TaskExecutor, options: SnapshotListenOptions = SnapshotListenOptions(),
     _ listener: @escaping @Sendable (QuerySnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    listen(.executor(executor), options, listener)
-  }
-
-  private func listen(
-    _ callbackTarget: CallbackTarget, _ options: SnapshotListenOptions?,
-    _ listener: @escaping (QuerySnapshot?, Error?) -> Void
-  ) -> ListenerRegistration {
-    let callback = Callback<Result<ResultEvent, Status>> { [self] result in
-      switch result {
-      case .success(let event): listener(QuerySnapshot(self, event), nil)
-      case .failure(let status): listener(nil, status.nsError)
-      }
-    }
-    return callbackTarget.listening(watched, since: options?.resumeToken, callback)
+    listen(.executor(executor), since: options.resumeToken, listener)
   }
 }
 
@@ -206,23 +182,14 @@ extension AggregateQuery {
     listen(.queue(queue), listener)
   }
 
-  private func listen(
-    _ callbackTarget: CallbackTarget,
-    _ listener: @escaping (AggregateQuerySnapshot?, Error?) -> Void
-  ) -> ListenerRegistration {
-    let callback = Callback<Result<ResultEvent, Status>> { [self] result in
-      switch result {
-      case .success(let event): listener(AggregateQuerySnapshot(self, event.values ?? []), nil)
-      case .failure(let status): listener(nil, status.nsError)
-      }
-    }
-    return callbackTarget.listening(watched, callback)
-  }
-
   func watched() throws -> SnapshotRegistration.Watched {
     let (aggregations, _) = try checked()
     try query.refuseListeningToSearch(isOnlyCounted: isOnlyCounted)
     let watched = try query.listenable(isOnlyCounted: isOnlyCounted)
     return (try query.firestore.database().backend, .totals(of: watched, aggregations))
+  }
+
+  func shown(_ event: ResultEvent) -> AggregateQuerySnapshot {
+    AggregateQuerySnapshot(self, event.values ?? [])
   }
 }

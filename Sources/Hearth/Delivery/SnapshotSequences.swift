@@ -12,49 +12,12 @@ extension DocumentReference {
 
   /// Same as `snapshots`: metadata never changes.
   public func snapshots(includeMetadataChanges: Bool) -> DocumentSnapshotsSequence {
-    DocumentSnapshotsSequence(self, includeMetadataChanges: includeMetadataChanges)
+    SnapshotsSequence(self)
   }
 
   /// The sequence that `snapshots` returns.
-  public struct DocumentSnapshotsSequence: AsyncSequence, Sendable {
-    public typealias Element = DocumentSnapshot
-    public typealias Failure = Error
-
-    private let documentReference: DocumentReference
-
-    /// Same as `documentReference.snapshots`: metadata never changes.
-    public init(_ documentReference: DocumentReference, includeMetadataChanges: Bool) {
-      self.documentReference = documentReference
-    }
-
-    public func makeAsyncIterator() -> Iterator { Iterator(documentReference) }
-
-    /// Listens from its creation until it is released, or the task of its `next()` is cancelled.
-    public struct Iterator: AsyncIteratorProtocol {
-      private let documentReference: DocumentReference
-      private let events: SnapshotIterator
-
-      fileprivate init(_ documentReference: DocumentReference) {
-        self.documentReference = documentReference
-        events = SnapshotIterator(documentReference.watched)
-      }
-
-      public mutating func next() async throws -> DocumentSnapshot? {
-        try await next(isolation: #isolation)
-      }
-
-      /// Same as `next()`. `for await` calls it, and stays on the actor of its caller.
-      public mutating func next(
-        isolation actor: isolated (any Actor)?
-      ) async throws -> DocumentSnapshot? {
-        try await events.next().map { DocumentSnapshot(documentReference, $0.list.first) }
-      }
-    }
-  }
+  public typealias DocumentSnapshotsSequence = SnapshotsSequence<DocumentSnapshot>
 }
-
-@available(*, unavailable)
-extension DocumentReference.DocumentSnapshotsSequence.Iterator: Sendable {}
 
 extension Query {
   /// The result, and its new state after each commit that changes it.
@@ -71,56 +34,18 @@ extension Query {
 
   /// Same as `snapshots`: metadata never changes.
   public func snapshots(includeMetadataChanges: Bool) -> QuerySnapshotsSequence {
-    QuerySnapshotsSequence(self, includeMetadataChanges: includeMetadataChanges)
+    SnapshotsSequence(self)
   }
 
   /// As `snapshots`, but resumes from a token: the changes of the first snapshot are those since
   /// the token. See `SnapshotListenOptions.resuming(from:)`.
   public func snapshots(resumingFrom token: ChangeToken?) -> QuerySnapshotsSequence {
-    var sequence = snapshots
-    sequence.token = token
-    return sequence
+    SnapshotsSequence(self, since: token)
   }
 
   /// The sequence that `snapshots` returns.
-  public struct QuerySnapshotsSequence: AsyncSequence, Sendable {
-    public typealias Element = QuerySnapshot
-    public typealias Failure = Error
-
-    private let query: Query
-    fileprivate var token: ChangeToken?
-
-    /// Same as `query.snapshots`: metadata never changes.
-    public init(_ query: Query, includeMetadataChanges: Bool) { self.query = query }
-
-    public func makeAsyncIterator() -> Iterator { Iterator(query, token) }
-
-    /// Listens from its creation until it is released, or the task of its `next()` is cancelled.
-    public struct Iterator: AsyncIteratorProtocol {
-      private let query: Query
-      private let events: SnapshotIterator
-
-      fileprivate init(_ query: Query, _ token: ChangeToken?) {
-        self.query = query
-        events = SnapshotIterator(query.watched, since: token)
-      }
-
-      public mutating func next() async throws -> QuerySnapshot? {
-        try await next(isolation: #isolation)
-      }
-
-      /// Same as `next()`. `for await` calls it, and stays on the actor of its caller.
-      public mutating func next(
-        isolation actor: isolated (any Actor)?
-      ) async throws -> QuerySnapshot? {
-        try await events.next().map { QuerySnapshot(query, $0) }
-      }
-    }
-  }
+  public typealias QuerySnapshotsSequence = SnapshotsSequence<QuerySnapshot>
 }
-
-@available(*, unavailable)
-extension Query.QuerySnapshotsSequence.Iterator: Sendable {}
 
 extension AggregateQuery {
   /// The aggregations, and their new values after each commit that changes one of them.
@@ -131,7 +56,7 @@ extension AggregateQuery {
   /// one element with the newest values. No write waits for the loop. Ends and throws as
   /// `Query.snapshots` does.
   public var snapshots: SnapshotsSequence<AggregateQuerySnapshot> {
-    SnapshotsSequence(watched) { AggregateQuerySnapshot(self, $0.values ?? []) }
+    SnapshotsSequence(self)
   }
 }
 
@@ -144,7 +69,7 @@ extension GroupedAggregateQuery {
   ///
   /// Buffers, ends and throws as `Query.snapshots` does.
   public var snapshots: SnapshotsSequence<[AggregateGroup]> {
-    SnapshotsSequence(watched, groups)
+    SnapshotsSequence(self)
   }
 }
 
@@ -157,48 +82,55 @@ extension IncludingQuery {
   ///
   /// Buffers, ends and throws as `Query.snapshots` does.
   public var snapshots: SnapshotsSequence<IncludingSnapshot> {
-    SnapshotsSequence(watched, snapshot)
+    SnapshotsSequence(self)
   }
 }
 
-/// The results of a query that Firestore cannot listen to, and their new state after each commit that
-/// changes them.
+/// A document or the results of a query, and their new state after each commit that changes them; see
+/// `Query.snapshots`.
 public struct SnapshotsSequence<Element: Sendable>: AsyncSequence, Sendable {
   public typealias Failure = Error
 
-  private let watched: @Sendable () throws -> SnapshotRegistration.Watched
-  private let element: @Sendable (ResultEvent) -> Element
+  private let watchable: any Watchable<Element>
+  private let token: ChangeToken?
 
-  init(
-    _ watched: @escaping @Sendable () throws -> SnapshotRegistration.Watched,
-    _ element: @escaping @Sendable (ResultEvent) -> Element
-  ) {
-    self.watched = watched
-    self.element = element
+  init(_ watchable: any Watchable<Element>, since token: ChangeToken? = nil) {
+    self.watchable = watchable
+    self.token = token
   }
 
-  public func makeAsyncIterator() -> Iterator { Iterator(SnapshotIterator(watched), element) }
+  public func makeAsyncIterator() -> Iterator { Iterator(watchable, since: token) }
 
   /// Listens from its creation until it is released, or the task of its `next()` is cancelled.
   public struct Iterator: AsyncIteratorProtocol {
+    private let watchable: any Watchable<Element>
     private let events: SnapshotIterator
-    private let element: @Sendable (ResultEvent) -> Element
 
-    fileprivate init(
-      _ events: SnapshotIterator, _ element: @escaping @Sendable (ResultEvent) -> Element
-    ) {
-      self.events = events
-      self.element = element
+    fileprivate init(_ watchable: any Watchable<Element>, since token: ChangeToken?) {
+      self.watchable = watchable
+      events = SnapshotIterator({ try watchable.watched() }, since: token)
     }
 
     public mutating func next() async throws -> Element? { try await next(isolation: #isolation) }
 
     /// Same as `next()`. `for await` calls it, and stays on the actor of its caller.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
-      try await events.next().map(element)
+      try await events.next().map { watchable.shown($0) }
     }
   }
 }
 
 @available(*, unavailable)
 extension SnapshotsSequence.Iterator: Sendable {}
+
+extension SnapshotsSequence where Element == DocumentSnapshot {
+  /// Same as `documentReference.snapshots`: metadata never changes.
+  public init(_ documentReference: DocumentReference, includeMetadataChanges: Bool) {
+    self.init(documentReference)
+  }
+}
+
+extension SnapshotsSequence where Element == QuerySnapshot {
+  /// Same as `query.snapshots`: metadata never changes.
+  public init(_ query: Query, includeMetadataChanges: Bool) { self.init(query) }
+}

@@ -43,12 +43,7 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
   /// five.
   @discardableResult
   public func getAggregation(source: AggregateSource) async throws -> AggregateQuerySnapshot {
-    try await reporting {
-      let (aggregations, checked) = try checked()
-      let backend = try query.firestore.database().backend
-      let answer = try await backend.read(.values(of: aggregations, over: checked))
-      return AggregateQuerySnapshot(self, try answer.values)
-    }
+    try await read()
   }
 
   /// Calls `completion` with the aggregations or an error; see `getAggregation(source:)`.
@@ -56,44 +51,21 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
     source: AggregateSource, isolation: isolated (any Actor)? = #isolation,
     completion: @escaping (AggregateQuerySnapshot?, Error?) -> Void
   ) {
-    let callback = Callback<Result<AggregateQuerySnapshot, NSError>> { result in
-      switch result {
-      case .success(let snapshot): completion(snapshot, nil)
-      case .failure(let error): completion(nil, error)
-      }
-    }
-    query.answer(query.firestore.callbackTarget(isolation), callback) {
-      let (aggregations, checked) = try checked()
-      return (
-        try query.firestore.database(),
-        {
-          $0.read(
-            .values(of: aggregations, over: checked), .busy,
-            { try $0.values }, $1)
-        }
-      )
-    } showing: { [self] in
-      AggregateQuerySnapshot(self, $0)
-    }
+    read(query.firestore.callbackTarget(isolation), completion)
   }
 
   /// The number of results does not depend on their order.
   var isOnlyCounted: Bool { fields.allSatisfy(\.isCount) }
 
-  func checked() throws(Status) -> (aggregations: [Aggregation], over: StructuredQuery) {
-    let checked = try query.checked(isOnlyCounted: isOnlyCounted)
+  /// - Parameter firestore: The database that the query must belong to. Nil: any.
+  func checked(
+    in firestore: Firestore? = nil
+  ) throws(Status) -> (aggregations: [Aggregation], over: StructuredQuery) {
+    let checked = try query.checked(in: firestore, isOnlyCounted: isOnlyCounted)
     var aggregations: [Aggregation] = []
     for field in fields { aggregations.append(Aggregation(try field.kind.get())) }
     try checked.checkOnlyAggregations(aggregations)
     return (aggregations, checked)
-  }
-
-  /// As `checked()`. Throws if the query belongs to another database.
-  func checked(
-    in firestore: Firestore
-  ) throws(Status) -> (aggregations: [Aggregation], over: StructuredQuery) {
-    try query.check(in: firestore)
-    return try checked()
   }
 
   /// Whether the other one aggregates the same fields in the same way, over an equal query.
@@ -107,6 +79,17 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
     hasher.combine(query.hash)
     hasher.combine(fields)
     return hasher.finalize()
+  }
+}
+
+extension AggregateQuery: Readable {
+  func request(in firestore: Firestore?) throws(Status) -> ReadRequest {
+    let (aggregations, checked) = try checked(in: firestore)
+    return .values(of: aggregations, over: checked)
+  }
+
+  func shown(_ answer: ReadAnswer) throws -> AggregateQuerySnapshot {
+    AggregateQuerySnapshot(self, try answer.values)
   }
 }
 

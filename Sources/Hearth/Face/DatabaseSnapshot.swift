@@ -41,12 +41,7 @@ public final class DatabaseSnapshot: Sendable {
   /// Returns the query's results. Throws `invalidArgument` for an invalid query or one of another
   /// database.
   public func getDocuments(_ query: Query) async throws -> QuerySnapshot {
-    try await reporting {
-      let checked = try query.checked(in: firestore)
-      let backend = try firestore.database().backend
-      let found = try await backend.versioned(.results(of: checked), at: time)
-      return QuerySnapshot(query, first: try found.answer.results)
-    }
+    try await query.read(in: firestore, at: time)
   }
 
   /// Returns the document, decoded. Throws `DecodingError` if it does not match the type or does
@@ -67,12 +62,7 @@ public final class DatabaseSnapshot: Sendable {
 
   /// Returns the aggregations that the query requests.
   public func getAggregation(_ query: AggregateQuery) async throws -> AggregateQuerySnapshot {
-    try await reporting {
-      let (aggregations, checked) = try query.checked(in: firestore)
-      let backend = try firestore.database().backend
-      let found = try await backend.versioned(.values(of: aggregations, over: checked), at: time)
-      return AggregateQuerySnapshot(query, try found.answer.values)
-    }
+    try await query.read(in: firestore, at: time)
   }
 }
 

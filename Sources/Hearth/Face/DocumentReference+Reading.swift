@@ -25,13 +25,17 @@ extension DocumentReference {
     completion: @escaping (DocumentSnapshot?, Error?) -> Void
   ) {
     let callbackTarget = firestore.callbackTarget(isolation)
-    let callback = Callback<Result<DocumentSnapshot, NSError>> { result in
-      switch result {
-      case .success(let snapshot): completion(snapshot, nil)
-      case .failure(let error): completion(nil, error)
+    let callback = Callback(splitting: completion)
+    do {
+      try resolved().call({
+        $0.read(.documents(at: [resourcePath]), .brief, { try $0.documents }, $1)
+      }) { [self] result in
+        let shown = result.map { DocumentSnapshot(self, $0[0]) }.mapError(\.nsError)
+        callbackTarget.carry(shown, to: callback)
       }
+    } catch {
+      callbackTarget.carry(.failure(Status(readingFailed: error).nsError), to: callback)
     }
-    fetch { callbackTarget.carry($0, to: callback) }
   }
 
   /// Same as `getDocument(completion:)`. `source` has no effect.
@@ -71,21 +75,6 @@ extension DocumentReference {
     getDocument { snapshot, error in
       guard let snapshot else { return completion(.failure(error ?? Status.terminated.nsError)) }
       completion(Result { try snapshot.data(as: type, with: behavior, decoder: decoder) })
-    }
-  }
-
-  /// Reads the document, and calls `done` on any thread.
-  private func fetch(_ done: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void) {
-    do {
-      try resolved().call({
-        $0.read(
-          .documents(at: [resourcePath]), .brief, { try $0.documents },
-          $1)
-      }) { [self] result in
-        done(result.map { DocumentSnapshot(self, $0[0]) }.mapError(\.nsError))
-      }
-    } catch {
-      done(.failure(Status(readingFailed: error).nsError))
     }
   }
 }

@@ -36,31 +36,24 @@ public struct BlockingFirestore: Sendable {
   /// Throws the errors of `Query.getDocuments()`: `invalidArgument` for an invalid query or one of
   /// another database, `dataLoss` for a damaged document.
   public func getDocuments(_ query: Query) throws -> QuerySnapshot {
-    try reporting {
-      let found = try backend.readBlocking(.results(of: query.checked(in: firestore))).results
-      return QuerySnapshot(query, first: found)
-    }
+    try query.readBlocking(in: firestore)
   }
 
   /// Returns the query's results with the documents that they include, all from one state of the
   /// database. Throws the errors of `getDocuments(_:)`.
   public func getDocuments(_ query: IncludingQuery) throws -> IncludingSnapshot {
-    try reporting { try query.getDocumentsBlocking(in: firestore) }
+    try query.readBlocking(in: firestore)
   }
 
   /// Returns the aggregations that the query requests. Throws the errors of `getDocuments(_:)`, and
   /// `invalidArgument` for invalid fields.
   public func getAggregation(_ query: AggregateQuery) throws -> AggregateQuerySnapshot {
-    try reporting {
-      let (aggregations, checked) = try query.checked(in: firestore)
-      let answer = try backend.readBlocking(.values(of: aggregations, over: checked))
-      return AggregateQuerySnapshot(query, try answer.values)
-    }
+    try query.readBlocking(in: firestore)
   }
 
   /// Returns the groups of a query. Throws the errors of `GroupedAggregateQuery.getGroups()`.
   public func getGroups(_ query: GroupedAggregateQuery) throws -> [AggregateGroup] {
-    try reporting { try query.getGroupsBlocking(in: firestore) }
+    try query.readBlocking(in: firestore)
   }
 
   /// Commits a batch, as `WriteBatch.commit()` with `await` does. Returns when the batch is durable

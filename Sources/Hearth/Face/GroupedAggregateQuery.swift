@@ -38,7 +38,7 @@ extension Query {
 ///
 /// Each method returns a query with one more condition. An invalid query fails with `invalidArgument`
 /// when it is used.
-public struct GroupedAggregateQuery: Sendable {
+public struct GroupedAggregateQuery: Sendable, Readable {
   /// The query whose results are grouped.
   public let query: Query
   private let fields: [Result<FieldSegments, Status>]
@@ -151,30 +151,17 @@ public struct GroupedAggregateQuery: Sendable {
   ///
   /// Throws `invalidArgument` for an invalid query, and for a condition or an order by an aggregation
   /// or a field that the query does not have.
-  public func getGroups() async throws -> [AggregateGroup] {
-    try await reporting {
-      let checked = try checked()
-      let backend = try query.firestore.database().backend
-      return shown(try await backend.read(.groups(checked)).groups, checked)
-    }
+  public func getGroups() async throws -> [AggregateGroup] { try await read() }
+
+  func request(in firestore: Firestore?) throws(Status) -> ReadRequest {
+    .groups(try checked(in: firestore))
   }
 
-  /// See `BlockingFirestore.getGroups(_:)`.
-  func getGroupsBlocking(in firestore: Firestore) throws -> [AggregateGroup] {
-    let checked = try checked(in: firestore)
-    return shown(try firestore.database().backend.readBlocking(.groups(checked)).groups, checked)
-  }
+  func shown(_ answer: ReadAnswer) throws -> [AggregateGroup] { groups(try answer.groups) }
 
-  /// See `ReadTransaction.getGroups(_:)`.
-  func getGroups(
-    from reader: any DocumentState, in firestore: Firestore
-  ) throws -> [AggregateGroup] {
-    let checked = try checked(in: firestore)
-    return shown(try reader.answer(.groups(checked)).groups, checked)
-  }
-
-  private func shown(_ groups: [QueryGroup], _ query: GroupedQuery) -> [AggregateGroup] {
-    let places = AggregateGroup.Places(self, query.keys)
+  private func groups(_ groups: [QueryGroup]) -> [AggregateGroup] {
+    // Only a valid query has groups.
+    let places = AggregateGroup.Places(self, fields.compactMap { try? $0.get() })
     return groups.map { AggregateGroup(places, $0) }
   }
 
@@ -194,13 +181,7 @@ public struct GroupedAggregateQuery: Sendable {
     isolation: isolated (any Actor)? = #isolation,
     _ listener: @escaping ([AggregateGroup]?, Error?) -> Void
   ) -> ListenerRegistration {
-    let callback = Callback<Result<ResultEvent, Status>> { [self] result in
-      switch result {
-      case .success(let event): listener(groups(of: event), nil)
-      case .failure(let status): listener(nil, status.nsError)
-      }
-    }
-    return query.firestore.callbackTarget(isolation).listening(watched, callback)
+    listen(query.firestore.callbackTarget(isolation), listener)
   }
 
   func watched() throws -> SnapshotRegistration.Watched {
@@ -209,24 +190,19 @@ public struct GroupedAggregateQuery: Sendable {
     return (try query.firestore.database().backend, .groups(grouped))
   }
 
-  func groups(of event: ResultEvent) -> [AggregateGroup] {
-    let names = (try? checked().keys) ?? []
-    let places = AggregateGroup.Places(self, names)
-    return (event.values ?? []).map { value in
-      guard case .array(let values) = value else {
-        return AggregateGroup(places, QueryGroup(keys: [], values: []))
-      }
-      let group = QueryGroup(
-        keys: Array(values.prefix(names.count)), values: Array(values.dropFirst(names.count)))
-      return AggregateGroup(places, group)
-    }
+  func shown(_ event: ResultEvent) -> [AggregateGroup] {
+    groups(
+      (event.values ?? []).map { value in
+        guard case .array(let values) = value else { return QueryGroup(keys: [], values: []) }
+        return QueryGroup(
+          keys: Array(values.prefix(fields.count)), values: Array(values.dropFirst(fields.count)))
+      })
   }
 
   /// - Parameter firestore: The database that the query must belong to. Nil: any.
   func checked(in firestore: Firestore? = nil) throws(Status) -> GroupedQuery {
     if let error { throw error }
-    let results =
-      if let firestore { try query.checked(in: firestore) } else { try query.checked() }
+    let results = try query.checked(in: firestore)
     var keys: [FieldSegments] = []
     for field in fields { keys.append(try field.get()) }
     let positions = Dictionary(

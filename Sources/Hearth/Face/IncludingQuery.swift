@@ -125,7 +125,7 @@ public struct DocumentInclusion: Sendable {
 }
 
 /// A query whose results include other documents; see `Query.including(_:)`.
-public struct IncludingQuery: Sendable {
+public struct IncludingQuery: Sendable, Readable {
   /// The query without its inclusions.
   public let query: Query
   fileprivate let inclusions: [DocumentInclusion]
@@ -133,15 +133,14 @@ public struct IncludingQuery: Sendable {
   /// Reads the results, and the documents that they include, from one state of the database.
   ///
   /// Throws `invalidArgument` for an invalid query, and what `Query.getDocuments()` throws.
-  public func getDocuments() async throws -> IncludingSnapshot {
-    try await reporting {
-      let joined = try checked()
-      let backend = try query.firestore.database().backend
-      return try snapshot(try await backend.read(.joined(joined)).joined)
-    }
+  public func getDocuments() async throws -> IncludingSnapshot { try await read() }
+
+  func request(in firestore: Firestore?) throws(Status) -> ReadRequest {
+    .joined(try checked(in: firestore))
   }
 
-  fileprivate func snapshot(_ result: JoinedResult) throws -> IncludingSnapshot {
+  func shown(_ answer: ReadAnswer) throws -> IncludingSnapshot {
+    let result = try answer.joined
     let project = query.structured.projecting
     let shown = try result.documents.map { try project?($0) ?? $0 }
     return IncludingSnapshot(
@@ -163,27 +162,7 @@ public struct IncludingQuery: Sendable {
     isolation: isolated (any Actor)? = #isolation,
     _ listener: @escaping (IncludingSnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    let callback = Callback<Result<ResultEvent, Status>> { [self] result in
-      switch result {
-      case .success(let event): listener(snapshot(event), nil)
-      case .failure(let status): listener(nil, status.nsError)
-      }
-    }
-    return query.firestore.callbackTarget(isolation).listening(watched, callback)
-  }
-
-  /// See `BlockingFirestore.getDocuments(_:)`.
-  func getDocumentsBlocking(in firestore: Firestore) throws -> IncludingSnapshot {
-    _ = try query.checked(in: firestore)
-    return try snapshot(firestore.database().backend.readBlocking(.joined(checked())).joined)
-  }
-
-  /// See `ReadTransaction.getDocuments(_:)`.
-  func getDocuments(
-    from reader: any DocumentState, in firestore: Firestore
-  ) throws -> IncludingSnapshot {
-    _ = try query.checked(in: firestore)
-    return try snapshot(reader.answer(.joined(checked())).joined)
+    listen(query.firestore.callbackTarget(isolation), listener)
   }
 
   func watched() throws -> SnapshotRegistration.Watched {
@@ -192,14 +171,14 @@ public struct IncludingQuery: Sendable {
     return (try query.firestore.database().backend, .joined(joined))
   }
 
-  func snapshot(_ event: ResultEvent) -> IncludingSnapshot {
+  func shown(_ event: ResultEvent) -> IncludingSnapshot {
     IncludingSnapshot(
       self, QuerySnapshot(query, event), event.list.documents, event.included)
   }
 
-  func checked() throws(Status) -> JoinedQuery {
+  func checked(in firestore: Firestore? = nil) throws(Status) -> JoinedQuery {
     let joined = JoinedQuery(
-      try query.checked(),
+      try query.checked(in: firestore),
       including: try DocumentInclusion.resolved(inclusions, in: query.firestore))
     try joined.check()
     return joined

@@ -38,9 +38,15 @@ public class Query: NSObject, @unchecked Sendable {
 
   /// The query after all checks.
   ///
-  /// - Parameter isOnlyCounted: The results are only counted, so that `limit(toLast:)` needs no
-  ///   order.
-  func checked(isOnlyCounted: Bool = false) throws(Status) -> StructuredQuery {
+  /// - Parameters:
+  ///   - firestore: The database that the query must belong to. Nil: any.
+  ///   - isOnlyCounted: The results are only counted, so that `limit(toLast:)` needs no order.
+  func checked(
+    in firestore: Firestore? = nil, isOnlyCounted: Bool = false
+  ) throws(Status) -> StructuredQuery {
+    guard firestore == nil || self.firestore === firestore else {
+      throw .invalidArgument("Provided query is from a different Cloud Firestore instance.")
+    }
     if let validationError { throw validationError }
     guard isOnlyCounted || !structured.isLimitToLast || !structured.orders.isEmpty else {
       throw .invalidArgument(
@@ -48,18 +54,6 @@ public class Query: NSObject, @unchecked Sendable {
     }
     try structured.check(cursorsReachImpliedOrders: true)
     return structured
-  }
-
-  /// As `checked()`. Throws if the query is of another database.
-  func checked(in firestore: Firestore) throws(Status) -> StructuredQuery {
-    try check(in: firestore)
-    return try checked()
-  }
-
-  func check(in firestore: Firestore) throws(Status) {
-    guard self.firestore === firestore else {
-      throw .invalidArgument("Provided query is from a different Cloud Firestore instance.")
-    }
   }
 
   /// Reads all documents that the query finds.
@@ -74,13 +68,7 @@ public class Query: NSObject, @unchecked Sendable {
   /// the index policy is `strict` and the query's index does not exist, and `dataLoss` for a
   /// damaged document.
   @discardableResult
-  public func getDocuments() async throws -> QuerySnapshot {
-    try await reporting {
-      let query = try checked()
-      let answer = try await firestore.database().backend.read(.results(of: query))
-      return QuerySnapshot(self, first: try answer.results)
-    }
-  }
+  public func getDocuments() async throws -> QuerySnapshot { try await read() }
 
   /// Same as `getDocuments()`: all sources read the database.
   @discardableResult
@@ -94,22 +82,7 @@ public class Query: NSObject, @unchecked Sendable {
     isolation: isolated (any Actor)? = #isolation,
     completion: @escaping (QuerySnapshot?, Error?) -> Void
   ) {
-    let callback = Callback<Result<QuerySnapshot, NSError>> { result in
-      switch result {
-      case .success(let snapshot): completion(snapshot, nil)
-      case .failure(let error): completion(nil, error)
-      }
-    }
-    answer(firestore.callbackTarget(isolation), callback) {
-      // In this order: an invalid query does not need a database.
-      let query = try checked()
-      return (
-        try firestore.database(),
-        { $0.read(.results(of: query), .busy, { try $0.results }, $1) }
-      )
-    } showing: { [self] in
-      QuerySnapshot(self, first: $0)
-    }
+    read(firestore.callbackTarget(isolation), completion)
   }
 
   /// Same as `getDocuments(completion:)`: all sources read the database.
@@ -120,30 +93,7 @@ public class Query: NSObject, @unchecked Sendable {
     getDocuments(completion: completion)
   }
 
-  /// Calls the verb that `ask` returns after its checks, and delivers the answer to `callback`.
-  func answer<Found: Sendable, Answer: Sendable>(
-    _ callbackTarget: CallbackTarget, _ callback: Callback<Result<Answer, NSError>>,
-    _ ask: () throws -> (Database, (any Backend, @escaping Completion<Found>) -> Void),
-    showing: @escaping @Sendable (Found) -> Answer
-  ) {
-    do {
-      let (database, verb) = try ask()
-      try database.call(verb) {
-        callbackTarget.carry($0.map(showing).mapError(\.nsError), to: callback)
-      }
-    } catch {
-      callbackTarget.carry(.failure(Status(readingFailed: error).nsError), to: callback)
-    }
-  }
-
   // MARK: Listening
-
-  /// The target of a listener to this query, and its backend. Throws `Status`.
-  func watched() throws -> SnapshotRegistration.Watched {
-    // In this order: an invalid query does not need a database.
-    let query = try listenable()
-    return (try firestore.database().backend, .results(of: query))
-  }
 
   /// The query after the checks for listening.
   func listenable(isOnlyCounted: Bool = false) throws(Status) -> StructuredQuery {
@@ -169,4 +119,24 @@ public class Query: NSObject, @unchecked Sendable {
   }
 
   public override var hash: Int { structured.equivalenceHash }
+}
+
+extension Query: Readable {
+  var query: Query { self }
+
+  func request(in firestore: Firestore?) throws(Status) -> ReadRequest {
+    .results(of: try checked(in: firestore))
+  }
+
+  func shown(_ answer: ReadAnswer) throws -> QuerySnapshot {
+    QuerySnapshot(self, first: try answer.results)
+  }
+
+  func watched() throws -> SnapshotRegistration.Watched {
+    // In this order: an invalid query does not need a database.
+    let query = try listenable()
+    return (try firestore.database().backend, .results(of: query))
+  }
+
+  func shown(_ event: ResultEvent) -> QuerySnapshot { QuerySnapshot(self, event) }
 }

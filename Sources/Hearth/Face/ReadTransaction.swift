@@ -55,10 +55,7 @@ public class ReadTransaction {
 
   /// Reads all documents that the query finds.
   public func getDocuments(_ query: Query) throws -> QuerySnapshot {
-    try using { reader in
-      QuerySnapshot(
-        query, first: try reader.answer(.results(of: query.checked(in: firestore))).results)
-    }
+    try using { try query.read(from: $0, in: firestore) }
   }
 
   /// Reads all documents that the query finds, and decodes them directly from the file, on the
@@ -94,21 +91,17 @@ public class ReadTransaction {
 
   /// Reads the results of the query, and the documents that they include.
   public func getDocuments(_ query: IncludingQuery) throws -> IncludingSnapshot {
-    try using { try query.getDocuments(from: $0, in: firestore) }
+    try using { try query.read(from: $0, in: firestore) }
   }
 
   /// Computes the aggregations of the query.
   public func getAggregation(_ query: AggregateQuery) throws -> AggregateQuerySnapshot {
-    try using { reader in
-      let (aggregations, checked) = try query.checked(in: firestore)
-      return AggregateQuerySnapshot(
-        query, try reader.answer(.values(of: aggregations, over: checked)).values)
-    }
+    try using { try query.read(from: $0, in: firestore) }
   }
 
   /// Computes the groups of the query; see `GroupedAggregateQuery.getGroups()`.
   public func getGroups(_ query: GroupedAggregateQuery) throws -> [AggregateGroup] {
-    try using { try query.getGroups(from: $0, in: firestore) }
+    try using { try query.read(from: $0, in: firestore) }
   }
 }
 
