@@ -11,16 +11,14 @@ struct PlannedWrites {
 
   mutating func note(_ status: Status) { validationError = validationError ?? status }
 
-  mutating func add(_ write: (inout PlannedWrites) throws -> Void) {
+  /// Adds a write, or the error for which it cannot be made.
+  mutating func add(_ write: () throws -> Mutation) {
     do {
-      try write(&self)
+      let mutation = try write()
+      try mutation.check()
+      mutations.append(mutation)
     } catch {
       note(error as? Status ?? Status(.unknown, "The write failed.", cause: error))
     }
-  }
-
-  mutating func add(_ mutation: Mutation) throws(Status) {
-    try mutation.check()
-    mutations.append(mutation)
   }
 }

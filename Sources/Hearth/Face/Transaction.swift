@@ -9,17 +9,15 @@ import Foundation
 ///
 /// Valid only while its block runs. A read that throws, or an invalid write, fails the transaction,
 /// even if the block ignores the error.
-public final class Transaction: NSObject {
-  private let firestore: Firestore
+public final class Transaction: DocumentWrites {
   private let reader: TransactionRunner.Reader
-  private var writes = PlannedWrites()
   /// Whether each document that was read or written so far exists.
   private var exists: [ResourcePath: Bool] = [:]
   private var isOver = false
 
   init(_ firestore: Firestore, _ reader: TransactionRunner.Reader) {
-    self.firestore = firestore
     self.reader = reader
+    super.init(firestore)
   }
 
   /// Reads a document; blocks while it reads. The first read of a transaction waits for its turn if
@@ -84,173 +82,21 @@ public final class Transaction: NSObject {
     }
   }
 
-  /// Replaces the document, or creates it.
-  @discardableResult
-  public func setData(
-    _ data: [String: Any], forDocument document: DocumentReference
-  ) -> Transaction {
-    add(document) { try $0.add(Mutation(setting: document, to: data, in: self.firestore)) }
-  }
-
-  /// If `merge` is true, merges the data into the document: maps field by field, everything else as
-  /// a whole. Otherwise as `setData(_:forDocument:)`.
-  @discardableResult
-  public func setData(
-    _ data: [String: Any], forDocument document: DocumentReference, merge: Bool
-  ) -> Transaction {
-    add(document) {
-      try $0.add(
-        Mutation(setting: document, to: data, merge: merge ? .all : nil, in: self.firestore))
-    }
-  }
-
-  /// Merges only these fields, strings or `FieldPath`s. If one is not in the data, the transaction fails
-  /// with `invalidArgument`.
-  @discardableResult
-  public func setData(
-    _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]
-  ) -> Transaction {
-    add(document) {
-      try $0.add(
-        Mutation(setting: document, to: data, merge: .fields(mergeFields), in: self.firestore))
-    }
-  }
-
-  /// Replaces the document with an encoded value, or creates it. Throws if `value` cannot be
-  /// encoded; any other error fails the transaction.
-  @discardableResult
-  public func setData<T: Encodable>(
-    from value: T, forDocument document: DocumentReference,
-    encoder: Firestore.Encoder = Firestore.Encoder()
-  ) throws -> Transaction {
-    let encoded = try encoder.encodedForWriting(value)
-    return add(document) {
-      try $0.add(Mutation(setting: document, to: encoded, in: self.firestore))
-    }
-  }
-
-  /// If `merge` is true, merges an encoded value into the document. Throws as
-  /// `setData(from:forDocument:)` does.
-  @discardableResult
-  public func setData<T: Encodable>(
-    from value: T, forDocument document: DocumentReference, merge: Bool,
-    encoder: Firestore.Encoder = Firestore.Encoder()
-  ) throws -> Transaction {
-    let encoded = try encoder.encodedForWriting(value)
-    return add(document) {
-      try $0.add(
-        Mutation(setting: document, to: encoded, merge: merge ? .all : nil, in: self.firestore))
-    }
-  }
-
-  /// Merges only these fields of an encoded value. Throws as `setData(from:forDocument:)` does.
-  @discardableResult
-  public func setData<T: Encodable>(
-    from value: T, forDocument document: DocumentReference, mergeFields: [Any],
-    encoder: Firestore.Encoder = Firestore.Encoder()
-  ) throws -> Transaction {
-    let encoded = try encoder.encodedForWriting(value)
-    return add(document) {
-      try $0.add(
-        Mutation(
-          setting: document, to: encoded, merge: .fields(mergeFields), in: self.firestore))
-    }
-  }
-
-  /// Changes fields of a document that exists. Keys are strings, whose dots lead into maps, or
-  /// `FieldPath`s.
-  ///
-  /// The transaction fails with `notFound` if the document does not exist, or with
-  /// `invalidArgument` if the transaction has already read that, or has deleted the document.
-  @discardableResult
-  public func updateData(
-    _ fields: [AnyHashable: Any], forDocument document: DocumentReference
-  ) -> Transaction {
-    add(document) { try $0.add(self.update(of: document, with: fields)) }
-  }
-
-  private func update(
+  override func update(
     of document: DocumentReference, with fields: [AnyHashable: Any]
   ) throws -> Mutation {
     guard exists[try document.path(in: firestore)] ?? true else {
       throw Status.invalidArgument("Can't update a document that doesn't exist.")
     }
-    return try Mutation(updating: document, with: fields, in: firestore)
+    return try super.update(of: document, with: fields)
   }
 
-  /// Deletes the document, if it exists. Collections below it stay.
-  @discardableResult
-  public func deleteDocument(_ document: DocumentReference) -> Transaction {
-    add(document) { try $0.add(Mutation(deleting: document, in: self.firestore)) }
-  }
-
-  // MARK: With preconditions
-
-  /// Creates the document. The transaction fails with `alreadyExists` if it exists.
-  @discardableResult
-  public func create(
-    _ data: [String: Any], forDocument document: DocumentReference
-  ) -> Transaction {
-    add(document) {
-      try $0.add(Mutation(setting: document, to: data, in: self.firestore).creating())
-    }
-  }
-
-  /// Creates the document from an encoded value. Throws if `value` cannot be encoded; any other
-  /// error fails the transaction.
-  @discardableResult
-  public func create<T: Encodable>(
-    from value: T, forDocument document: DocumentReference,
-    encoder: Firestore.Encoder = Firestore.Encoder()
-  ) throws -> Transaction {
-    let encoded = try encoder.encodedForWriting(value)
-    return add(document) {
-      try $0.add(Mutation(setting: document, to: encoded, in: self.firestore).creating())
-    }
-  }
-
-  /// Replaces the document, or creates it, if the precondition holds.
-  @discardableResult
-  public func setData(
-    _ data: [String: Any], forDocument document: DocumentReference,
-    precondition: WritePrecondition
-  ) -> Transaction {
-    add(document) {
-      try $0.add(
-        Mutation(setting: document, to: data, in: self.firestore).requiring(precondition))
-    }
-  }
-
-  /// Changes fields of the document if the precondition holds.
-  @discardableResult
-  public func updateData(
-    _ fields: [AnyHashable: Any], forDocument document: DocumentReference,
-    precondition: WritePrecondition
-  ) -> Transaction {
-    add(document) {
-      try $0.add(
-        self.update(of: document, with: fields).requiring(precondition))
-    }
-  }
-
-  /// Deletes the document if the precondition holds.
-  @discardableResult
-  public func deleteDocument(
-    _ document: DocumentReference, precondition: WritePrecondition
-  ) -> Transaction {
-    add(document) {
-      try $0.add(Mutation(deleting: document, in: self.firestore).requiring(precondition))
-    }
-  }
-
-  private func add(
-    _ document: DocumentReference, _ write: (inout PlannedWrites) throws -> Void
-  ) -> Transaction {
+  override func add(_ write: @autoclosure () throws -> Mutation) -> Self {
     guard !isOver else {
       writes.note(.transactionIsOver)
       return self
     }
-    writes.add(write)
+    _ = super.add(try write())
     if let last = writes.mutations.last {
       if case .delete = last.operation {
         exists[last.path] = false

@@ -10,165 +10,8 @@ import Synchronization
 ///
 /// Writes are applied in order; a document may be written several times. If a write is invalid,
 /// `commit` reports its error and applies nothing. Listeners receive the batch as one commit.
-public final class WriteBatch: NSObject {
-  private let firestore: Firestore
-  private var writes = PlannedWrites()
+public final class WriteBatch: DocumentWrites {
   private var isCommitted = false
-
-  init(_ firestore: Firestore) { self.firestore = firestore }
-
-  /// Replaces the document, or creates it.
-  @discardableResult
-  public func setData(
-    _ data: [String: Any], forDocument document: DocumentReference
-  ) -> WriteBatch {
-    add { try $0.add(Mutation(setting: document, to: data, in: self.firestore)) }
-  }
-
-  /// If `merge` is true, merges the data into the document: maps field by field, everything else as
-  /// a whole. Otherwise as `setData(_:forDocument:)`.
-  @discardableResult
-  public func setData(
-    _ data: [String: Any], forDocument document: DocumentReference, merge: Bool
-  ) -> WriteBatch {
-    add {
-      try $0.add(
-        Mutation(setting: document, to: data, merge: merge ? .all : nil, in: self.firestore))
-    }
-  }
-
-  /// Merges only these fields, strings or `FieldPath`s. If one is not in the data, the commit fails with
-  /// `invalidArgument`.
-  @discardableResult
-  public func setData(
-    _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]
-  ) -> WriteBatch {
-    add {
-      try $0.add(
-        Mutation(setting: document, to: data, merge: .fields(mergeFields), in: self.firestore))
-    }
-  }
-
-  /// Replaces the document with an encoded value, or creates it. Throws if `value` cannot be
-  /// encoded; any other error is reported by `commit`.
-  @discardableResult
-  public func setData<T: Encodable>(
-    from value: T, forDocument document: DocumentReference,
-    encoder: Firestore.Encoder = Firestore.Encoder()
-  ) throws -> WriteBatch {
-    let encoded = try encoder.encodedForWriting(value)
-    return add { try $0.add(Mutation(setting: document, to: encoded, in: self.firestore)) }
-  }
-
-  /// If `merge` is true, merges an encoded value into the document. Throws as
-  /// `setData(from:forDocument:)` does.
-  @discardableResult
-  public func setData<T: Encodable>(
-    from value: T, forDocument document: DocumentReference, merge: Bool,
-    encoder: Firestore.Encoder = Firestore.Encoder()
-  ) throws -> WriteBatch {
-    let encoded = try encoder.encodedForWriting(value)
-    return add {
-      try $0.add(
-        Mutation(setting: document, to: encoded, merge: merge ? .all : nil, in: self.firestore))
-    }
-  }
-
-  /// Merges only these fields of an encoded value. Throws as `setData(from:forDocument:)` does.
-  @discardableResult
-  public func setData<T: Encodable>(
-    from value: T, forDocument document: DocumentReference, mergeFields: [Any],
-    encoder: Firestore.Encoder = Firestore.Encoder()
-  ) throws -> WriteBatch {
-    let encoded = try encoder.encodedForWriting(value)
-    return add {
-      try $0.add(
-        Mutation(
-          setting: document, to: encoded, merge: .fields(mergeFields), in: self.firestore))
-    }
-  }
-
-  /// Changes fields of a document that exists; otherwise `commit` fails with `notFound`. Keys are
-  /// strings, whose dots lead into maps, or `FieldPath`s.
-  @discardableResult
-  public func updateData(
-    _ fields: [AnyHashable: Any], forDocument document: DocumentReference
-  ) -> WriteBatch {
-    add { try $0.add(Mutation(updating: document, with: fields, in: self.firestore)) }
-  }
-
-  /// Deletes the document, if it exists. Collections below it stay.
-  @discardableResult
-  public func deleteDocument(_ document: DocumentReference) -> WriteBatch {
-    add { try $0.add(Mutation(deleting: document, in: self.firestore)) }
-  }
-
-  // MARK: With preconditions
-
-  /// Creates the document. `commit` fails with `alreadyExists` if it exists.
-  @discardableResult
-  public func create(
-    _ data: [String: Any], forDocument document: DocumentReference
-  ) -> WriteBatch {
-    add { try $0.add(Mutation(setting: document, to: data, in: self.firestore).creating()) }
-  }
-
-  /// Creates the document from an encoded value. Throws if `value` cannot be encoded; any other
-  /// error is reported by `commit`.
-  @discardableResult
-  public func create<T: Encodable>(
-    from value: T, forDocument document: DocumentReference,
-    encoder: Firestore.Encoder = Firestore.Encoder()
-  ) throws -> WriteBatch {
-    let encoded = try encoder.encodedForWriting(value)
-    return add {
-      try $0.add(Mutation(setting: document, to: encoded, in: self.firestore).creating())
-    }
-  }
-
-  /// Replaces the document, or creates it, if the precondition holds.
-  @discardableResult
-  public func setData(
-    _ data: [String: Any], forDocument document: DocumentReference,
-    precondition: WritePrecondition
-  ) -> WriteBatch {
-    add {
-      try $0.add(
-        Mutation(setting: document, to: data, in: self.firestore).requiring(precondition))
-    }
-  }
-
-  /// Changes fields of the document if the precondition holds.
-  @discardableResult
-  public func updateData(
-    _ fields: [AnyHashable: Any], forDocument document: DocumentReference,
-    precondition: WritePrecondition
-  ) -> WriteBatch {
-    add {
-      try $0.add(
-        Mutation(updating: document, with: fields, in: self.firestore).requiring(precondition))
-    }
-  }
-
-  /// Changes fields of the document as the update says, if the precondition holds.
-  @discardableResult
-  package func updateData(
-    _ update: EncodedUpdate, forDocument document: DocumentReference,
-    precondition: WritePrecondition
-  ) -> WriteBatch {
-    add {
-      try $0.add(
-        Mutation(updating: document, with: update, in: self.firestore).requiring(precondition))
-    }
-  }
-
-  /// Deletes the document if the precondition holds.
-  @discardableResult
-  public func deleteDocument(
-    _ document: DocumentReference, precondition: WritePrecondition
-  ) -> WriteBatch {
-    add { try $0.add(Mutation(deleting: document, in: self.firestore).requiring(precondition)) }
-  }
 
   /// Requires that a document passes a check as the writes added before leave it. If `body` throws,
   /// `commit` applies nothing and throws the same error.
@@ -186,15 +29,12 @@ public final class WriteBatch: NSObject {
   public func check(
     _ document: DocumentReference, _ body: @escaping @Sendable (DocumentSnapshot) throws -> Void
   ) -> WriteBatch {
-    add { try $0.add(Mutation(checking: document, in: self.firestore, body)) }
+    add(try Mutation(checking: document, in: firestore, body))
   }
 
-  private func add(_ write: (inout PlannedWrites) throws -> Void) -> WriteBatch {
-    if isCommitted {
-      writes.note(.batchIsCommitted)
-    } else {
-      writes.add(write)
-    }
+  override func add(_ write: @autoclosure () throws -> Mutation) -> Self {
+    guard isCommitted else { return super.add(try write()) }
+    writes.note(.batchIsCommitted)
     return self
   }
 

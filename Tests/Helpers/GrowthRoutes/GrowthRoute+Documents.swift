@@ -33,9 +33,9 @@ extension GrowthRoute {
         "DocumentReference.setData(_:)", "DocumentReference.setData(_:isolation:completion:)",
         "DocumentReference.setData(_:precondition:)", "DocumentReference.create(_:)",
         "DocumentReference.create(_:isolation:completion:)",
-        "Transaction.setData(_:forDocument:)", "Transaction.setData(_:forDocument:precondition:)",
-        "Transaction.create(_:forDocument:)", "WriteBatch.setData(_:forDocument:)",
-        "WriteBatch.setData(_:forDocument:precondition:)", "WriteBatch.create(_:forDocument:)",
+        "DocumentWrites.setData(_:forDocument:)",
+        "DocumentWrites.setData(_:forDocument:precondition:)",
+        "DocumentWrites.create(_:forDocument:)",
         "WriteTransaction.setData(_:forDocument:)",
         "WriteTransaction.setData(_:forDocument:precondition:)",
         "WriteTransaction.create(_:forDocument:)",
@@ -51,7 +51,7 @@ extension GrowthRoute {
       [
         "BulkWriter.enqueueSet(_:forDocument:merge:)", "DocumentReference.setData(_:merge:)",
         "DocumentReference.setData(_:merge:isolation:completion:)",
-        "Transaction.setData(_:forDocument:merge:)", "WriteBatch.setData(_:forDocument:merge:)",
+        "DocumentWrites.setData(_:forDocument:merge:)",
         "WriteTransaction.setData(_:forDocument:merge:)",
       ],
       because: "All of them make one patch of every leaf."
@@ -65,8 +65,7 @@ extension GrowthRoute {
       [
         "DocumentReference.setData(_:mergeFields:)",
         "DocumentReference.setData(_:mergeFields:isolation:completion:)",
-        "Transaction.setData(_:forDocument:mergeFields:)",
-        "WriteBatch.setData(_:forDocument:mergeFields:)",
+        "DocumentWrites.setData(_:forDocument:mergeFields:)",
         "WriteTransaction.setData(_:forDocument:mergeFields:)",
       ],
       because: "All of them find the names among the same leaves."
@@ -80,8 +79,7 @@ extension GrowthRoute {
       [
         "DocumentReference.setData(from:mergeFields:encoder:isolation:completion:)",
         "DocumentReference.setData(committing:mergeFields:encoder:)",
-        "Transaction.setData(from:forDocument:mergeFields:encoder:)",
-        "WriteBatch.setData(from:forDocument:mergeFields:encoder:)",
+        "DocumentWrites.setData(from:forDocument:mergeFields:encoder:)",
         "WriteTransaction.setData(from:forDocument:mergeFields:encoder:)",
       ],
       because: "All of them encode a document, and read its leaves from it."
@@ -96,10 +94,8 @@ extension GrowthRoute {
         "BulkWriter.enqueueUpdate(_:forDocument:precondition:)", "DocumentReference.updateData(_:)",
         "DocumentReference.updateData(_:isolation:completion:)",
         "DocumentReference.updateData(_:precondition:)",
-        "Transaction.updateData(_:forDocument:)",
-        "Transaction.updateData(_:forDocument:precondition:)",
-        "WriteBatch.updateData(_:forDocument:)",
-        "WriteBatch.updateData(_:forDocument:precondition:)",
+        "DocumentWrites.updateData(_:forDocument:)",
+        "DocumentWrites.updateData(_:forDocument:precondition:)",
         "WriteTransaction.updateData(_:forDocument:)",
         "WriteTransaction.updateData(_:forDocument:precondition:)", "Query.updateAll(_:limit:)",
       ],

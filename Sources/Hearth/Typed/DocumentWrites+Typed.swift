@@ -1,7 +1,7 @@
-/// Documents of models in batches.
-extension WriteBatch {
-  /// Replaces the document, or creates it. Throws if `model` cannot be encoded; any other error is
-  /// reported by `commit`.
+/// Documents of models in batches and transactions.
+extension DocumentWrites {
+  /// Replaces the document, or creates it. Throws if `model` cannot be encoded; any other error fails
+  /// the commit.
   ///
   ///     let books = db.collection("books", of: Book.self)
   ///     let batch = db.batch()
@@ -9,24 +9,25 @@ extension WriteBatch {
   ///     try batch.update(books.document("emma")) { $0.pages += 6 }
   ///     try await batch.commit()
   @discardableResult
-  public func set<Model>(_ document: TypedDocument<Model>, to model: Model) throws -> WriteBatch {
+  public func set<Model>(_ document: TypedDocument<Model>, to model: Model) throws -> Self {
     try setData(from: model, forDocument: document.untyped)
   }
 
-  /// Creates the document; otherwise as `set(_:to:)`. `commit` fails with `alreadyExists` if it exists.
+  /// Creates the document. The commit fails with `alreadyExists` if it exists. Throws if `model` cannot
+  /// be encoded.
   @discardableResult
   public func create<Model>(
     _ document: TypedDocument<Model>, as model: Model
-  ) throws -> WriteBatch {
+  ) throws -> Self {
     try create(from: model, forDocument: document.untyped)
   }
 
-  /// Changes some fields. `commit` fails with `notFound` if the document does not exist. Throws
+  /// Changes some fields. The commit fails with `notFound` if the document does not exist. Throws
   /// `invalidArgument` if a field is changed twice, and the error of a value that cannot be encoded.
   @discardableResult
   public func update<Model>(
     _ document: TypedDocument<Model>, _ change: (inout FieldUpdates<Model>) -> Void
-  ) throws -> WriteBatch {
+  ) throws -> Self {
     try updateData(FieldUpdates(change).checkedData(), forDocument: document.untyped)
   }
 
@@ -36,7 +37,7 @@ extension WriteBatch {
   public func update<Model>(
     _ document: TypedDocument<Model>, precondition: WritePrecondition,
     _ change: (inout FieldUpdates<Model>) -> Void
-  ) throws -> WriteBatch {
+  ) throws -> Self {
     try updateData(
       FieldUpdates(change).checkedData(), forDocument: document.untyped,
       precondition: precondition)
@@ -44,7 +45,7 @@ extension WriteBatch {
 
   /// Deletes the document, if it exists. Collections below it stay.
   @discardableResult
-  public func delete<Model>(_ document: TypedDocument<Model>) -> WriteBatch {
+  public func delete<Model>(_ document: TypedDocument<Model>) -> Self {
     deleteDocument(document.untyped)
   }
 
@@ -52,7 +53,7 @@ extension WriteBatch {
   @discardableResult
   public func delete<Model>(
     _ document: TypedDocument<Model>, precondition: WritePrecondition
-  ) -> WriteBatch {
+  ) -> Self {
     deleteDocument(document.untyped, precondition: precondition)
   }
 }
