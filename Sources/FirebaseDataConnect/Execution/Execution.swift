@@ -91,6 +91,21 @@ struct Execution: Sendable {
     return value
   }
 
+  /// A comparison of a filter, without a suffix of its name: the operands of `lt_expr`, `ge_date` and
+  /// `eq_time` are computed.
+  func comparison(
+    _ name: String, _ value: DataValue, _ type: ValueType
+  ) throws -> (name: String, value: DataValue) {
+    let stem = String(name.dropLast(5))
+    if name.hasSuffix("_expr"), case .string(let source) = value {
+      return (stem, try self.value(ofExpression: source))
+    }
+    if name.hasSuffix("_date") || name.hasSuffix("_time") {
+      return (stem, try RelativeTime(now: time).value(value, isDate: type == .date))
+    }
+    return (name, value)
+  }
+
   /// Whether a condition holds. An error is no.
   func allows(_ source: String, this: DataValue? = nil) -> Bool {
     guard let expression = try? plan.expression(source) else { return false }

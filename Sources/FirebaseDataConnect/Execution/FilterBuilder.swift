@@ -318,15 +318,7 @@ private struct ColumnFilter {
   func filters(
     _ name: String, _ value: DataValue, _ operators: DataObject
   ) throws -> [Filter] {
-    var name = name
-    var value = value
-    if name.hasSuffix("_expr"), case .string(let source) = value {
-      name.removeLast(5)
-      value = try builder.execution.value(ofExpression: source)
-    } else if name.hasSuffix("_date") || name.hasSuffix("_time") {
-      name.removeLast(5)
-      value = try RelativeTime(now: builder.execution.time).value(value, isDate: type == .date)
-    }
+    let (name, value) = try builder.execution.comparison(name, value, type)
     switch name {
     case "isNull":
       let isNull = Filter.whereField(field, isEqualTo: NSNull())

@@ -44,15 +44,7 @@ struct ValueFilter {
   init(_ object: DataObject, _ type: ValueType, _ execution: Execution) throws {
     let coercion = InputCoercion(execution.plan)
     comparisons = try object.members.map { name, value in
-      var name = name
-      var value = value
-      if name.hasSuffix("_expr"), case .string(let source) = value {
-        name.removeLast(5)
-        value = try execution.value(ofExpression: source)
-      } else if name.hasSuffix("_date") || name.hasSuffix("_time") {
-        name.removeLast(5)
-        value = try RelativeTime(now: execution.time).value(value, isDate: type == .date)
-      }
+      let (name, value) = try execution.comparison(name, value, type)
       switch name {
       case "isNull": return Comparison(name: name, operands: [value])
       case "in", "nin":

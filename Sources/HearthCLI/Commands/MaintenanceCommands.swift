@@ -64,16 +64,7 @@
           try await db.maintenance.backup(
             to: target, compacting: compact, replacing: replace, progress: $0)
         }
-        if output.json {
-          try Terminal.print(
-            JSON.object([
-              .init("documents", report.documents), .init("fileBytes", report.fileBytes),
-            ]))
-        } else {
-          try Terminal.print(
-            "\(Figure.count(report.documents, "document")) in \(Figure.bytes(report.fileBytes)), "
-              + "checked and flushed")
-        }
+        try output.show(report)
       }
     }
   }
@@ -99,15 +90,7 @@
       let report = try await withProgress { [backup, file] in
         try await FirestoreFile(at: file.database).restore(from: backup, progress: $0)
       }
-      if output.json {
-        return try Terminal.print(
-          JSON.object([
-            .init("documents", report.documents), .init("fileBytes", report.fileBytes),
-          ]))
-      }
-      try Terminal.print(
-        "\(Figure.count(report.documents, "document")) in \(Figure.bytes(report.fileBytes)), "
-          + "checked and flushed")
+      try output.show(report)
     }
   }
 
@@ -329,6 +312,19 @@
         report.invalidLineCount == 0
         ? "" : ", \(Figure.count(report.invalidLineCount, "line")) skipped"
       try Terminal.print("\(Figure.count(report.documents, "document"))\(skipped)")
+    }
+  }
+
+  extension OutputOptions {
+    /// Prints what was copied, by a backup or a restore.
+    fileprivate func show(_ copy: FirestoreMaintenance.CheckReport) throws {
+      if json {
+        return try Terminal.print(
+          JSON.object([.init("documents", copy.documents), .init("fileBytes", copy.fileBytes)]))
+      }
+      try Terminal.print(
+        "\(Figure.count(copy.documents, "document")) in \(Figure.bytes(copy.fileBytes)), "
+          + "checked and flushed")
     }
   }
 

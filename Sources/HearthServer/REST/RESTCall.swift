@@ -37,41 +37,31 @@
         var message: ProtoGetDocumentRequest = try parameters.message(
           Self.mask.merging(Self.consistency) { $1 })
         message.name = name
-        try await unary(Method.GetDocument.descriptor, message) {
-          try await rpcs.getDocument(request: $0, context: $1)
-        }
+        try await unary(Method.GetDocument.descriptor, message, rpcs.getDocument)
       case .list(let parent, let collection):
         var message: ProtoListDocumentsRequest = try parameters.message(
           Self.page.merging(Self.mask) { $1 }.merging(Self.consistency) { $1 })
         message.parent = parent
         message.collectionID = collection
-        try await unary(Method.ListDocuments.descriptor, message) {
-          try await rpcs.listDocuments(request: $0, context: $1)
-        }
+        try await unary(Method.ListDocuments.descriptor, message, rpcs.listDocuments)
       case .create(let parent, let collection):
         var message: ProtoCreateDocumentRequest = try parameters.message(
           Self.mask.merging(["documentId": .text]) { $1 })
         message.parent = parent
         message.collectionID = collection
         message.document = try body()
-        try await unary(Method.CreateDocument.descriptor, message) {
-          try await rpcs.createDocument(request: $0, context: $1)
-        }
+        try await unary(Method.CreateDocument.descriptor, message, rpcs.createDocument)
       case .update(let name):
         var message: ProtoUpdateDocumentRequest = try parameters.message(
           Self.precondition.merging(Self.mask) { $1 }
             .merging(["updateMask.fieldPaths": .list]) { $1 })
         message.document = try body()
         message.document.name = name
-        try await unary(Method.UpdateDocument.descriptor, message) {
-          try await rpcs.updateDocument(request: $0, context: $1)
-        }
+        try await unary(Method.UpdateDocument.descriptor, message, rpcs.updateDocument)
       case .delete(let name):
         var message: ProtoDeleteDocumentRequest = try parameters.message(Self.precondition)
         message.name = name
-        try await unary(Method.DeleteDocument.descriptor, message) {
-          try await rpcs.deleteDocument(request: $0, context: $1)
-        }
+        try await unary(Method.DeleteDocument.descriptor, message, rpcs.deleteDocument)
       case .verb(let verb, let name):
         // Its fields are in the body.
         let _: Google_Protobuf_Empty = try parameters.message()
@@ -84,65 +74,30 @@
     private func run(_ verb: RESTRoute.Verb, _ name: String) async throws {
       switch verb {
       case .beginTransaction:
-        var message: ProtoBeginTransactionRequest = try body()
-        message.database = name
-        try await unary(Method.BeginTransaction.descriptor, message) {
-          try await rpcs.beginTransaction(request: $0, context: $1)
-        }
+        try await unary(
+          Method.BeginTransaction.descriptor, body(\.database, name), rpcs.beginTransaction)
       case .commit:
-        var message: ProtoCommitRequest = try body()
-        message.database = name
-        try await unary(Method.Commit.descriptor, message) {
-          try await rpcs.commit(request: $0, context: $1)
-        }
+        try await unary(Method.Commit.descriptor, body(\.database, name), rpcs.commit)
       case .rollback:
-        var message: ProtoRollbackRequest = try body()
-        message.database = name
-        try await unary(Method.Rollback.descriptor, message) {
-          try await rpcs.rollback(request: $0, context: $1)
-        }
+        try await unary(Method.Rollback.descriptor, body(\.database, name), rpcs.rollback)
       case .batchWrite:
-        var message: ProtoBatchWriteRequest = try body()
-        message.database = name
-        try await unary(Method.BatchWrite.descriptor, message) {
-          try await rpcs.batchWrite(request: $0, context: $1)
-        }
+        try await unary(Method.BatchWrite.descriptor, body(\.database, name), rpcs.batchWrite)
       case .partitionQuery:
-        var message: ProtoPartitionQueryRequest = try body()
-        message.parent = name
-        try await unary(Method.PartitionQuery.descriptor, message) {
-          try await rpcs.partitionQuery(request: $0, context: $1)
-        }
+        try await unary(Method.PartitionQuery.descriptor, body(\.parent, name), rpcs.partitionQuery)
       case .listCollectionIds:
-        var message: ProtoListCollectionIdsRequest = try body()
-        message.parent = name
-        try await unary(Method.ListCollectionIds.descriptor, message) {
-          try await rpcs.listCollectionIds(request: $0, context: $1)
-        }
+        try await unary(
+          Method.ListCollectionIds.descriptor, body(\.parent, name), rpcs.listCollectionIds)
       case .batchGet:
-        var message: ProtoBatchGetDocumentsRequest = try body()
-        message.database = name
-        try await stream(Method.BatchGetDocuments.descriptor, message) {
-          try await rpcs.batchGetDocuments(request: $0, context: $1)
-        }
+        try await stream(
+          Method.BatchGetDocuments.descriptor, body(\.database, name), rpcs.batchGetDocuments)
       case .runQuery:
-        var message: ProtoRunQueryRequest = try body()
-        message.parent = name
-        try await stream(Method.RunQuery.descriptor, message) {
-          try await rpcs.runQuery(request: $0, context: $1)
-        }
+        try await stream(Method.RunQuery.descriptor, body(\.parent, name), rpcs.runQuery)
       case .runAggregationQuery:
-        var message: ProtoRunAggregationQueryRequest = try body()
-        message.parent = name
-        try await stream(Method.RunAggregationQuery.descriptor, message) {
-          try await rpcs.runAggregationQuery(request: $0, context: $1)
-        }
+        try await stream(
+          Method.RunAggregationQuery.descriptor, body(\.parent, name), rpcs.runAggregationQuery)
       case .executePipeline:
-        var message: ProtoExecutePipelineRequest = try body()
-        message.database = name
-        try await stream(Method.ExecutePipeline.descriptor, message) {
-          try await rpcs.executePipeline(request: $0, context: $1)
-        }
+        try await stream(
+          Method.ExecutePipeline.descriptor, body(\.database, name), rpcs.executePipeline)
       }
     }
 
@@ -154,6 +109,15 @@
       } catch {
         throw .invalidArgument("The body is not the call's message in JSON: \(error)")
       }
+    }
+
+    /// The message in the body, with the name in the path.
+    private func body<Message: SwiftProtobuf.Message>(
+      _ field: WritableKeyPath<Message, String>, _ name: String
+    ) throws(Status) -> Message {
+      var message: Message = try body()
+      message[keyPath: field] = name
+      return message
     }
 
     private typealias Handler<Input: Sendable, Output: Sendable> =
