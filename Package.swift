@@ -71,14 +71,16 @@ let package = Package(
     // Only with the trait "Postgres".
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
-    // Layer 1: safe, concrete Swift over the C library; bytes in, bytes out.
+    // Layer 1: text in, text out, without a database: times, literals, digits, similar names.
+    .target(name: "HearthText"),
+    // Safe, concrete Swift over the C library; bytes in, bytes out.
     .target(name: "LMDB", dependencies: ["CLMDB"]),
 
     // Layer 2: the embedded database, and the interface for any other document store.
     .target(
       name: "HearthEngine",
       dependencies: [
-        "LMDB", "CXXHash",
+        "LMDB", "CXXHash", "HearthText",
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -100,7 +102,8 @@ let package = Package(
     .target(
       name: "Hearth",
       dependencies: [
-        "HearthEngine", .target(name: "HearthPostgres", condition: .when(traits: ["Postgres"])),
+        "HearthEngine", "HearthText",
+        .target(name: "HearthPostgres", condition: .when(traits: ["Postgres"])),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -121,12 +124,12 @@ let package = Package(
         .enableUpcomingFeature("NonisolatedNonsendingByDefault")
       ]),
     // Typed operations: the compiled form, its expressions, and what executes it.
-    .target(name: "HearthCEL"),
+    .target(name: "HearthCEL", dependencies: ["HearthText"]),
     .target(name: "DataConnectModel"),
     .target(
       name: "FirebaseDataConnect",
       dependencies: [
-        "Hearth", "FirebaseCore", "HearthCEL", "DataConnectModel",
+        "Hearth", "FirebaseCore", "HearthCEL", "HearthText", "DataConnectModel",
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: [
@@ -137,7 +140,7 @@ let package = Package(
     .target(
       name: "HearthDataConnect",
       dependencies: [
-        "DataConnectModel", "HearthCEL",
+        "DataConnectModel", "HearthCEL", "HearthText",
         .product(name: "Yams", package: "Yams", condition: .when(traits: ["Tools"])),
       ]),
     .target(
@@ -171,7 +174,7 @@ let package = Package(
     .target(
       name: "HearthServer",
       dependencies: [
-        "HearthEngine", "FirestoreProtocol",
+        "HearthEngine", "HearthText", "FirestoreProtocol",
         .target(name: "HearthPostgres", condition: .when(traits: ["Postgres"])),
         .product(
           name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport",
@@ -204,7 +207,8 @@ let package = Package(
     .executableTarget(
       name: "HearthCLI",
       dependencies: [
-        "Hearth", "ParseSwift", "FirebaseDataConnect", "HearthDataConnect", "DataConnectModel",
+        "Hearth", "HearthText", "ParseSwift", "FirebaseDataConnect", "HearthDataConnect",
+        "DataConnectModel",
         .target(name: "HearthServer", condition: .when(traits: ["Server"])),
         .product(name: "Logging", package: "swift-log"),
         .product(
@@ -284,7 +288,8 @@ let package = Package(
         .target(name: "HearthMacros", condition: .when(traits: ["Macros"])),
       ],
       resources: [.copy("Resources")]),
-    .testTarget(name: "HearthCELTests", dependencies: ["HearthCEL", "TestSupport"]),
+    .testTarget(name: "HearthTextTests", dependencies: ["HearthText"]),
+    .testTarget(name: "HearthCELTests", dependencies: ["HearthCEL", "HearthText", "TestSupport"]),
     .testTarget(
       name: "HearthDataConnectTests",
       dependencies: ["HearthDataConnect", "DataConnectModel", "TestSupport"]),

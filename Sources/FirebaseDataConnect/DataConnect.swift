@@ -37,7 +37,7 @@ public final class DataConnect: Sendable {
     /// Instead of the database.
     var emulator: ExecutionTarget?
     /// By request, and by the user who has made them. The references of both are one object.
-    var queries: [ExactText: [User: Weak]] = [:]
+    var queries: [BytewiseString: [User: Weak]] = [:]
     var caches: [CacheKey: ResultCache] = [:]
     var queryCount = 0
     var nextSweep = 64
@@ -53,10 +53,10 @@ public final class DataConnect: Sendable {
   }
 
   /// The id of a user. Nil: nobody.
-  private typealias User = ExactText?
+  private typealias User = BytewiseString?
 
   private struct CacheKey: Hashable {
-    let database: ExactText
+    let database: BytewiseString
     let user: User
   }
 
@@ -247,7 +247,7 @@ public final class DataConnect: Sendable {
     let request = (try? encoded.get()).map {
       "\(target.databaseName)\n\(name) \(DataValue.object($0).canonicalText)"
     }
-    let key = request.map { ExactText($0) }
+    let key = request.map { BytewiseString($0) }
     let user = Self.user
     return state.withLock { state in
       if let key,
@@ -297,7 +297,7 @@ public final class DataConnect: Sendable {
     }
   }
 
-  private static var user: User { auth.map { ExactText($0.uid) } }
+  private static var user: User { auth.map { BytewiseString($0.uid) } }
 
   private static let keptServices = 8
 
@@ -331,7 +331,7 @@ public final class DataConnect: Sendable {
   func cache(_ executor: any OperationExecutor) throws -> ResultCache? {
     guard let cacheSettings = settings.cacheSettings else { return nil }
     let auth = Self.auth
-    let key = CacheKey(database: ExactText(executor.databaseName), user: Self.user)
+    let key = CacheKey(database: BytewiseString(executor.databaseName), user: Self.user)
     return try state.withLock { state in
       // Services of databases that were not used for long are replaced.
       if let known = state.caches[key], known.hasSource { return known }
@@ -355,7 +355,8 @@ public final class DataConnect: Sendable {
   /// The references of a request that somebody has, of all users.
   func references(_ request: String) -> [any Republishable] {
     state.withLock { state in
-      state.queries[ExactText(request)]?.values.compactMap { $0.object as? any Republishable } ?? []
+      state.queries[BytewiseString(request)]?.values
+        .compactMap { $0.object as? any Republishable } ?? []
     }
   }
 }

@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// The values that an expression reads, and the functions that it cannot compute by itself.
 ///
 ///     let environment = CELEnvironment(
@@ -43,17 +45,12 @@ public struct CELEnvironment: Sendable {
     // The version is in the high bits of byte 6, the variant in those of byte 8.
     let high = random.next() & ~0xF000 | 0x4000
     let low = random.next() & ~(3 << 62) | (2 << 62)
-    let digits = hexadecimal(high) + hexadecimal(low)
+    let digits = String(high, radix: 16, width: 16) + String(low, radix: 16, width: 16)
     var text = ""
     for (index, digit) in digits.enumerated() {
       if [8, 12, 16, 20].contains(index) { text.append("-") }
       text.append(digit)
     }
     return text
-  }
-
-  private static func hexadecimal(_ number: UInt64) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
   }
 }

@@ -1,3 +1,5 @@
+internal import HearthText
+
 extension CELExpression: CustomStringConvertible {
   /// The canonical text: single quotes, one space around binary operators, no needless parentheses.
   ///
@@ -130,7 +132,11 @@ private struct Printer {
     case .uint(let value): text += "\(value)u"
     case .double(let value) where value.isFinite: text += "\(value)"
     case .double(let value): text += value.isNaN ? "double('NaN')" : "double('\(value)')"
-    case .string(let value): write(quoted: value)
+    case .string(let value):
+      text.append(quoting: value, in: "'") { scalar in
+        let isControl = scalar.value < 0x20 || scalar.value == 0x7F
+        return isControl ? "\\x" + String(scalar.value, radix: 16, width: 2) : nil
+      }
     case .bytes(let bytes):
       text += "b'"
       for byte in bytes { write(byte) }
@@ -164,32 +170,12 @@ private struct Printer {
     text += "}"
   }
 
-  private mutating func write(quoted value: String) {
-    text += "'"
-    for scalar in value.unicodeScalars {
-      switch scalar {
-      case "'": text += "\\'"
-      case "\\": text += "\\\\"
-      case "\n": text += "\\n"
-      case "\r": text += "\\r"
-      case "\t": text += "\\t"
-      default:
-        if scalar.value < 0x20 || scalar.value == 0x7F {
-          text += "\\x" + UInt8(scalar.value).hexadecimal
-        } else {
-          text.unicodeScalars.append(scalar)
-        }
-      }
-    }
-    text += "'"
-  }
-
   private mutating func write(_ byte: UInt8) {
     switch byte {
     case UInt8(ascii: "'"): text += "\\'"
     case UInt8(ascii: "\\"): text += "\\\\"
     case 0x20..<0x7F: text.unicodeScalars.append(Unicode.Scalar(byte))
-    default: text += "\\x" + byte.hexadecimal
+    default: text += "\\x" + String(byte, radix: 16, width: 2)
     }
   }
 }
@@ -204,8 +190,4 @@ extension Node {
     default: .postfix
     }
   }
-}
-
-extension UInt8 {
-  fileprivate var hexadecimal: String { (self < 16 ? "0" : "") + String(self, radix: 16) }
 }

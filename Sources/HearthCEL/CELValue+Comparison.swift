@@ -1,3 +1,5 @@
+internal import HearthText
+
 extension CELValue {
   /// Whether the operator `==` of the language is true for two values.
   ///
@@ -187,8 +189,8 @@ extension CELValue {
     seconds a: Int64, _ b: Int32, _ c: Int64, _ d: Int32
   ) -> Order {
     let second = Int64(1_000_000_000)
-    let left = Int64(b).quotientAndRemainderRoundedDown(by: second)
-    let right = Int64(d).quotientAndRemainderRoundedDown(by: second)
+    let left = Int64(b).quotientAndRemainder(floorDividingBy: second)
+    let right = Int64(d).quotientAndRemainder(floorDividingBy: second)
     // A sum that overflows is saturated: such a value is outside of every operator's range.
     let lhs = a.addingSaturated(left.quotient)
     let rhs = c.addingSaturated(right.quotient)
@@ -224,11 +226,5 @@ extension Int64 {
   func addingSaturated(_ other: Int64) -> Int64 {
     let (sum, overflow) = addingReportingOverflow(other)
     return overflow ? (other < 0 ? .min : .max) : sum
-  }
-
-  /// The remainder is not negative. The divisor is greater than 1.
-  func quotientAndRemainderRoundedDown(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
-    let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
-    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
   }
 }

@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// Derives the type of each node from those of its children.
 struct Checker {
   private let scope: CELScope

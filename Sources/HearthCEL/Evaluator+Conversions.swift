@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// The functions that convert a value to a type, by their names.
 enum CELConversion: String {
   case int, uint, double, string, bool, bytes, timestamp, duration
@@ -86,7 +88,7 @@ extension Evaluator {
     case .uint(let number): return .double(Double(number))
     case .string(let text):
       // A number that is too large for a double is read as infinity.
-      guard let result = Double(text), result.isFinite || !text.utf8.contains(where: \.isDigit)
+      guard let result = Double(text), result.isFinite || !text.utf8.contains(where: \.isASCIIDigit)
       else { throw invalid(text, "a double", at: position) }
       return .double(result)
     default: return nil
@@ -175,8 +177,4 @@ extension Evaluator {
     default: return nil
     }
   }
-}
-
-extension UInt8 {
-  fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 }

@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// Computes the value of each node from those of its children.
 ///
 /// Each node, element and 16 bytes of a text take a step. Once no step is left, everything ends in

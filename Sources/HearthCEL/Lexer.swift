@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// Divides a text into tokens, in one pass over its UTF-8.
 struct Lexer {
   struct Token {
@@ -97,15 +99,15 @@ struct Lexer {
   private mutating func nextKind(at start: CELPosition) throws(CELError) -> Token.Kind {
     if isAtEnd { return .end }
     let byte = peek()
-    if byte.isDigit || (byte == UInt8(ascii: ".") && peek(1).isDigit) {
+    if byte.isASCIIDigit || (byte == UInt8(ascii: ".") && peek(1).isASCIIDigit) {
       return try number(at: start)
     }
-    if byte.isLetter {
+    if byte.isASCIIWord {
       if let quoted = quotedAfterPrefix {
         advance(quoted.length)
         return try quotedText(at: start, isRaw: quoted.isRaw, isBytes: quoted.isBytes)
       }
-      while peek().isLetter || peek().isDigit { advance() }
+      while peek().isASCIIWord { advance() }
       return .name(text(from: start))
     }
     if byte.isQuote { return try quotedText(at: start, isRaw: false, isBytes: false) }
@@ -152,26 +154,26 @@ struct Lexer {
     var isDouble = false
     if isHexadecimal {
       advance(2)
-      while peek().hexadecimalDigit != nil { advance() }
+      while peek().hexadecimalValue != nil { advance() }
     } else {
-      while peek().isDigit { advance() }
+      while peek().isASCIIDigit { advance() }
       // The dot of `1.size()` is no decimal point.
-      if peek() == UInt8(ascii: "."), peek(1).isDigit {
+      if peek() == UInt8(ascii: "."), peek(1).isASCIIDigit {
         isDouble = true
         advance()
-        while peek().isDigit { advance() }
+        while peek().isASCIIDigit { advance() }
       }
       let sign = peek(1) == UInt8(ascii: "+") || peek(1) == UInt8(ascii: "-") ? 1 : 0
-      if peek() | 0x20 == UInt8(ascii: "e"), peek(1 + sign).isDigit {
+      if peek() | 0x20 == UInt8(ascii: "e"), peek(1 + sign).isASCIIDigit {
         isDouble = true
         advance(1 + sign)
-        while peek().isDigit { advance() }
+        while peek().isASCIIDigit { advance() }
       }
     }
     let digits = text(from: start)
     let isUnsigned = !isDouble && peek() | 0x20 == UInt8(ascii: "u")
     if isUnsigned { advance() }
-    if peek().isLetter || peek().isDigit {
+    if peek().isASCIIWord {
       throw failure("A letter follows a number. Separate them by an operator or a space.")
     }
     if isDouble {
@@ -260,7 +262,7 @@ struct Lexer {
   private mutating func code(digits: Int, at start: CELPosition) throws(CELError) -> UInt32 {
     var code: UInt32 = 0
     for _ in 0..<digits {
-      guard let digit = peek().hexadecimalDigit else {
+      guard let digit = peek().hexadecimalValue else {
         throw failure("The escape needs \(digits) hexadecimal digits.", at: start)
       }
       code = code << 4 | digit
@@ -281,19 +283,5 @@ struct Lexer {
 }
 
 extension UInt8 {
-  fileprivate var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
-
-  /// A letter or an underscore.
-  fileprivate var isLetter: Bool { (self | 0x20) &- UInt8(ascii: "a") < 26 || self == 0x5F }
-
   fileprivate var isQuote: Bool { self == UInt8(ascii: "'") || self == UInt8(ascii: "\"") }
-
-  fileprivate var hexadecimalDigit: UInt32? {
-    switch self {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(self) - 48
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(self) - 87
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(self) - 55
-    default: nil
-    }
-  }
 }

@@ -1,4 +1,5 @@
 import DataConnectModel
+internal import HearthText
 
 /// The state of one run: options, findings, and the schema once it is built.
 final class Session {

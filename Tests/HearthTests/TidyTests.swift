@@ -41,9 +41,25 @@ import Testing
     }
     #expect(house.joined().count > 50, "The sources were not found at \(SourceTree.root.path).")
     let layerBelow = Set(
-      SourceTree.swiftFiles(in: "Sources/LMDB").flatMap(\.declarations).map(\.name))
+      ["Sources/LMDB", "Sources/HearthText"].flatMap(SourceTree.swiftFiles(in:))
+        .flatMap(\.declarations).map(\.name))
     for sentence in Self.upwardMentions(in: house, besides: layerBelow) {
       Issue.record("\(sentence)")
+    }
+  }
+
+  @Test func `the text module imports nothing`() {
+    let files = SourceTree.swiftFiles(in: "Sources/HearthText")
+    #expect(!files.isEmpty, "TidyTests does not find HearthText.")
+    for file in files {
+      for (index, line) in file.code.enumerated()
+      where line.split(separator: " ").contains("import") {
+        Issue.record(
+          """
+          \(file.path):\(index + 1) imports a module. HearthText is below all others; move what needs more \
+          than the standard library up, such as to HearthEngine/Support.
+          """)
+      }
     }
   }
 
@@ -222,7 +238,10 @@ import Testing
 
   @Test func `the library prints nothing`() {
     let files =
-      ["Sources/Hearth", "Sources/HearthEngine", "Sources/HearthTesting", "Sources/LMDB"]
+      [
+        "Sources/Hearth", "Sources/HearthEngine", "Sources/HearthTesting", "Sources/HearthText",
+        "Sources/LMDB",
+      ]
       .flatMap(SourceTree.swiftFiles(in:))
     for file in files {
       for (index, line) in file.code.enumerated() {
@@ -256,7 +275,7 @@ import Testing
 
   @Test(arguments: [
     ("Sources/Hearth", "Tests/HearthTests"), ("Sources/HearthEngine", "Tests/HearthTests"),
-    ("Sources/LMDB", "Tests/LMDBTests"),
+    ("Sources/LMDB", "Tests/LMDBTests"), ("Sources/HearthText", "Tests/HearthTextTests"),
     ("Sources/HearthTesting", "Tests/HearthTestingTests"),
     ("Sources/HearthCLI", "Tests/HearthCLITests"),
   ])

@@ -1,6 +1,7 @@
 import DataConnectModel
 import Foundation
 import Hearth
+internal import HearthText
 
 /// Checks the values of variables against their types, and gives them the form of results.
 struct InputCoercion {
@@ -170,10 +171,8 @@ struct InputCoercion {
     case .date:
       if case .timestamp(let time) = value {
         // Rounded down, also before 1970.
-        let (days, rest) = time.seconds.quotientAndRemainder(dividingBy: 86_400)
-        guard let date = try? LocalDate(daysSince1970: Int(days) - (rest < 0 ? 1 : 0)) else {
-          throw invalid()
-        }
+        let days = time.seconds.quotientAndRemainder(floorDividingBy: 86_400).quotient
+        guard let date = try? LocalDate(daysSince1970: Int(days)) else { throw invalid() }
         return .string(date.description)
       }
       guard case .string(let text) = value, let date = try? LocalDate(localDateString: text) else {
@@ -184,7 +183,7 @@ struct InputCoercion {
       switch value {
       // Stored with microseconds.
       case .timestamp(let time):
-        guard (-62_135_596_800...253_402_300_799).contains(time.seconds) else { throw invalid() }
+        guard RFC3339.seconds.contains(time.seconds) else { throw invalid() }
         return .timestamp(
           Timestamp(seconds: time.seconds, nanoseconds: time.nanoseconds / 1000 * 1000))
       case .string(let text):

@@ -497,7 +497,9 @@ struct RowIdentity: Hashable, Sendable {
   }
 
   // As the database compares them.
-  private var exact: (ExactText, ExactText) { (ExactText(collectionID), ExactText(documentID)) }
+  private var exact: (BytewiseString, BytewiseString) {
+    (BytewiseString(collectionID), BytewiseString(documentID))
+  }
 
   static func == (lhs: RowIdentity, rhs: RowIdentity) -> Bool { lhs.exact == rhs.exact }
 

@@ -84,11 +84,11 @@ final class Projection {
   private final class Visits {
     var isReached = false
     /// Of the rows that a search has found, by id.
-    var scores: [ExactText: Double] = [:]
+    var scores: [BytewiseString: Double] = [:]
   }
 
   /// Sets the relevances of the rows, by id.
-  func setScores(_ scores: [ExactText: Double]) { visits.scores = scores }
+  func setScores(_ scores: [BytewiseString: Double]) { visits.scores = scores }
 
   /// Whether relevances are selected.
   var hasRelevance: Bool {
@@ -485,7 +485,7 @@ final class Projection {
     case .metadata(let keys):
       let distance = source.distance.map { DataValue.double($0) } ?? .null
       let relevance =
-        visits.scores[ExactText(source.documentID)].map { DataValue.double($0) } ?? .null
+        visits.scores[BytewiseString(source.documentID)].map { DataValue.double($0) } ?? .null
       for key in keys { try execution.check(key.checks, key.isRelevance ? relevance : distance) }
       return .object(
         DataObject(

@@ -125,24 +125,25 @@ struct QueryRunner {
     _ projection: Projection
   ) throws -> [DataValue] {
     let threshold = threshold(root) ?? -.infinity
-    var everything: [ExactText]?
+    var everything: [BytewiseString]?
     let scores = try expression.scores { text in
       let query = try search(text, layout, isScored: true)
       return try reader.getDocuments(query).documents.reduce(into: [:]) { scores, document in
-        scores[ExactText(document.documentID)] = document[Self.scoreField] as? Double ?? 0
+        scores[BytewiseString(document.documentID)] = document[Self.scoreField] as? Double ?? 0
       }
     } everything: {
       if let everything { return everything }
       let ids = try reader.getDocuments(
         layout.collection(firestore).select([FieldPath.documentID()])
-      ).documents.map { ExactText($0.documentID) }
+      ).documents.map { BytewiseString($0.documentID) }
       everything = ids
       return ids
     }
     .filter { $0.value >= threshold }
     projection.setScores(scores)
     if scores.isEmpty { return [] }
-    let isFound = Filter.whereField(FieldPath.documentID(), inSet: scores.keys.sorted().map(\.text))
+    let isFound = Filter.whereField(
+      FieldPath.documentID(), inSet: scores.keys.sorted().map(\.string))
     if hasOrder(root) { return try list(root.arguments, layout, projection, [isFound]) }
     let filters = try builder.filters(layout, execution.argument("where", root.arguments))
     let offset = try builder.number("offset", root.arguments) ?? 0
@@ -150,8 +151,8 @@ struct QueryRunner {
     if limit == 0 { return [] }
     let kept = try reader.getDocuments(builder.query(layout, filters + [isFound])).documents
       .map(\.documentID)
-    let best = kept.map { ExactText($0) }
-      .sorted { (scores[$1] ?? 0, $0) < (scores[$0] ?? 0, $1) }.map(\.text)
+    let best = kept.map { BytewiseString($0) }
+      .sorted { (scores[$1] ?? 0, $0) < (scores[$0] ?? 0, $1) }.map(\.string)
     return try rows(Array(best.dropFirst(offset).prefix(limit)), layout, projection)
   }
 
@@ -161,12 +162,12 @@ struct QueryRunner {
     _ search: Query, _ root: RootField, _ projection: Projection
   ) throws -> [String] {
     let threshold = threshold(root) ?? -.infinity
-    var scores: [ExactText: Double] = [:]
+    var scores: [BytewiseString: Double] = [:]
     var ids: [String] = []
     for document in try reader.getDocuments(search).documents {
       let score = document[Self.scoreField] as? Double ?? .infinity
       if score < threshold { break }
-      scores[ExactText(document.documentID)] = score
+      scores[BytewiseString(document.documentID)] = score
       ids.append(document.documentID)
     }
     projection.setScores(scores)
@@ -241,17 +242,17 @@ struct QueryRunner {
   /// - Parameter distances: Of a similarity, by id.
   private func rows(
     _ ids: [String], _ layout: TableLayout, _ projection: Projection,
-    distances: [ExactText: Double] = [:]
+    distances: [BytewiseString: Double] = [:]
   ) throws -> [DataValue] {
     if ids.isEmpty { return [] }
     let query = layout.collection(firestore)
       .whereFilter(.whereField(FieldPath.documentID(), inSet: ids))
-    var rows: [ExactText: DataValue] = [:]
+    var rows: [BytewiseString: DataValue] = [:]
     for document in try reader.getDocuments(query.including(projection.inclusions)).documents {
-      let id = ExactText(document.documentID)
+      let id = BytewiseString(document.documentID)
       rows[id] = try projection.object(document, distance: distances[id])
     }
-    return ids.compactMap { rows[ExactText($0)] }
+    return ids.compactMap { rows[BytewiseString($0)] }
   }
 
   /// The ids of the rows that pass a filter, in an order that the database does not have.
@@ -296,9 +297,9 @@ struct QueryRunner {
         vectorField: FieldPath([name]), queryVector: VectorValue(vector),
         limit: min(offset + limit, Self.mostNearest), distanceMeasure: measure,
         distanceResultField: Self.distanceField, distanceThreshold: within))
-    var distances: [ExactText: Double] = [:]
+    var distances: [BytewiseString: Double] = [:]
     for document in found.documents {
-      distances[ExactText(document.documentID)] =
+      distances[BytewiseString(document.documentID)] =
         (document[Self.distanceField] as? Double).map { sign * $0 }
     }
     let ids = found.documents.dropFirst(offset).map(\.documentID)

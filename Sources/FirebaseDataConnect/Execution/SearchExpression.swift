@@ -1,3 +1,5 @@
+import Hearth
+
 /// The condition that a search puts to the words of a row, as PostgreSQL's `tsquery`.
 ///
 ///     sand or worm -"small town"
@@ -74,8 +76,8 @@ indirect enum SearchExpression: Hashable {
   ///   - everything: The ids of all rows. Asked for only if the expression finds rows by what they
   ///     do not have.
   func scores(
-    _ found: (String) throws -> [ExactText: Double], everything: () throws -> [ExactText]
-  ) throws -> [ExactText: Double] {
+    _ found: (String) throws -> [BytewiseString: Double], everything: () throws -> [BytewiseString]
+  ) throws -> [BytewiseString: Double] {
     switch self {
     case .term(let text): return try found(text)
     case .not(let expression):
@@ -88,7 +90,7 @@ indirect enum SearchExpression: Hashable {
       }
     case .all(let expressions):
       // Rows that must not be found are taken from those that must.
-      var kept: [ExactText: Double]?
+      var kept: [BytewiseString: Double]?
       for expression in expressions where !expression.isNegative {
         let scores = try expression.scores(found, everything: everything)
         kept =

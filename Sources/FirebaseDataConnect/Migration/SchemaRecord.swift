@@ -1,6 +1,7 @@
 import DataConnectModel
 import Foundation
 import Hearth
+internal import HearthText
 import Logging
 
 /// The schema that the rows of a database have, and how far a migration to another one is.
@@ -52,7 +53,7 @@ struct SchemaRecord: Sendable {
   }
 
   private static func fingerprint(_ schema: Schema) throws -> String {
-    ExactText(try text(schema)).digest
+    FNV1a.longDigits(try text(schema))
   }
 
   private static func text(_ schema: Schema) throws -> String {

@@ -226,7 +226,7 @@ extension QueryRefObservation: Republishable {
     // Results of one user are not those of another.
     if last.isOf(cache.user) { last.set(result.data, from: .cache, of: cache.user) }
     for subscriber in subscribers.withLock({ Array($0.values) })
-    where subscriber.user.map({ ExactText($0) }) == cache.user.map({ ExactText($0) }) {
+    where subscriber.user.map({ BytewiseString($0) }) == cache.user.map({ BytewiseString($0) }) {
       subscriber.continuation.yield(.success(result))
     }
   }
@@ -240,7 +240,7 @@ private final class LastResult: Observable, Sendable {
     var source: DataSource?
     var error: AnyDataConnectError?
     /// The user whose result it is. Nil: nobody.
-    var user: ExactText?
+    var user: BytewiseString?
   }
 
   private let state = Mutex(State())
@@ -263,7 +263,7 @@ private final class LastResult: Observable, Sendable {
 
   /// Whether there is a result, and it is the user's.
   func isOf(_ user: String?) -> Bool {
-    state.withLock { $0.source != nil && $0.user == user.map { ExactText($0) } }
+    state.withLock { $0.source != nil && $0.user == user.map { BytewiseString($0) } }
   }
 
   func set(_ data: (any Sendable)?, from source: DataSource, of user: String?) {
@@ -272,7 +272,7 @@ private final class LastResult: Observable, Sendable {
         state.withLock { state in
           state.data = data
           state.source = source
-          state.user = user.map { ExactText($0) }
+          state.user = user.map { BytewiseString($0) }
         }
       }
     }

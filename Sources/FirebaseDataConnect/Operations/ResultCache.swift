@@ -1,5 +1,6 @@
 import Foundation
 import Hearth
+internal import HearthText
 import Synchronization
 
 /// The cached results of a connector's queries, for one user: documents of a database of their own.
@@ -114,7 +115,7 @@ final class ResultCache: RowCache {
   ) -> String {
     let database = (databasePath as NSString).lastPathComponent
     let parts = [database, config.serviceId, config.connector] + [auth?.uid].compactMap(\.self)
-    let digest = ExactText(DataValue.list(parts.map { .string($0) }).json).digest
+    let digest = FNV1a.longDigits(DataValue.list(parts.map { .string($0) }).json)
     return "\(config.serviceId)-\(config.connector)-\(digest).cache.hearth"
   }
 
@@ -208,7 +209,7 @@ final class ResultCache: RowCache {
   private static func document(
     ofRequest request: String, _ results: CollectionReference
   ) -> DocumentReference {
-    results.document(ExactText(request).digest)
+    results.document(FNV1a.longDigits(request))
   }
 
   /// Nil if the result of the request is not cached.
@@ -223,17 +224,18 @@ final class ResultCache: RowCache {
     let stored = try await firestore.read { [results, rows, session] reader -> Stored? in
       let result = try reader.getDocument(
         Self.document(ofRequest: request, results), as: StoredRow?.self)
-      guard let result, result.text("request").map({ ExactText($0) }) == ExactText(request),
+      guard let result,
+        result.text("request").map({ BytewiseString($0) }) == BytewiseString(request),
         let text = result.text("tree"),
         let tree = try? DataValue(json: text),
         case .timestamp(let time)? = result["time"]
       else { return nil }
-      var known: [ExactText: DataObject] = [:]
+      var known: [BytewiseString: DataObject] = [:]
       let fields = try Self.hydrated(tree) { id in
-        if let row = known[ExactText(id)] { return row }
+        if let row = known[BytewiseString(id)] { return row }
         let stored = try reader.getDocument(Self.document(id, rows), as: StoredRow?.self)
         let row = try stored?.text("values").flatMap { try DataValue(json: $0).fields }
-        known[ExactText(id)] = row
+        known[BytewiseString(id)] = row
         return row
       }
       guard let fields = fields?.fields else { return nil }
@@ -263,18 +265,20 @@ final class ResultCache: RowCache {
   ) async throws -> [String] {
     defer { endReading(reading) }
     guard reading.isFollowed else { return [] }
-    var changes: [ExactText: DataObject] = [:]
+    var changes: [BytewiseString: DataObject] = [:]
     let tree = Self.dehydrated(.object(response), &changes)
-    let identities = changes.keys.compactMap { Projection.row(ofEntity: $0.text) } + lookups
-    let entities = lookups.map { ExactText(Projection.entityID($0.collectionID, $0.documentID)) }
+    let identities = changes.keys.compactMap { Projection.row(ofEntity: $0.string) } + lookups
+    let entities = lookups.map {
+      BytewiseString(Projection.entityID($0.collectionID, $0.documentID))
+    }
     let ids = Set(changes.keys).union(entities)
     let now = Timestamp()
     return try await firestore.write { [results, rows, changes, session, self] writer in
       // An invalidation after this marks the result that is stored here.
       if isOvertaken(reading, identities) { return [] }
-      var changed: [ExactText] = []
+      var changed: [BytewiseString] = []
       for (id, values) in changes {
-        let document = Self.document(id.text, rows)
+        let document = Self.document(id.string, rows)
         let stored = try writer.getDocument(document, as: StoredRow?.self)?.text("values")
         let old = try stored.flatMap { try DataValue(json: $0).fields } ?? DataObject()
         var new = old
@@ -296,7 +300,7 @@ final class ResultCache: RowCache {
       result["tree"] = .string(tree.json)
       result["time"] = .timestamp(now)
       result["isStale"] = .bool(false)
-      result["rows"] = .list(ids.sorted().map { .string($0.text) })
+      result["rows"] = .list(ids.sorted().map { .string($0.string) })
       result["session"] = .string(session)
       result["state"] = reading.token?.stored
       try writer.setData(from: result, forDocument: own)
@@ -311,7 +315,7 @@ final class ResultCache: RowCache {
       if reads.active.isEmpty { return }
       for row in rows { reads.written[row] = reads.lastNumber }
     }
-    let ids = rows.map { ExactText(Projection.entityID($0.collectionID, $0.documentID)) }
+    let ids = rows.map { BytewiseString(Projection.entityID($0.collectionID, $0.documentID)) }
     try await firestore.write { [results] writer in
       for document in try Self.results(with: ids, results, writer) {
         try writer.updateData(["isStale": true], forDocument: document.reference)
@@ -324,18 +328,18 @@ final class ResultCache: RowCache {
 
   /// The results with one of the rows.
   private static func results(
-    with ids: [ExactText], _ results: CollectionReference, _ reader: ReadTransaction
+    with ids: [BytewiseString], _ results: CollectionReference, _ reader: ReadTransaction
   ) throws -> [QueryDocumentSnapshot] {
     if ids.isEmpty { return [] }
     if ids.count <= maximumAlternatives {
-      let filter = Filter.orFilter(ids.map { .whereField("rows", arrayContains: $0.text) })
+      let filter = Filter.orFilter(ids.map { .whereField("rows", arrayContains: $0.string) })
       return try reader.getDocuments(results.whereFilter(filter)).documents
     }
     // All of them once, instead of a query for each part of the ids.
     let wanted = Set(ids)
     return try reader.getDocuments(results.select(["rows", "request"])).documents.filter { result in
       (result["rows"] as? [Any])?.contains { id in
-        (id as? String).map { wanted.contains(ExactText($0)) } ?? false
+        (id as? String).map { wanted.contains(BytewiseString($0)) } ?? false
       } ?? false
     }
   }
@@ -361,7 +365,7 @@ final class ResultCache: RowCache {
 
   /// Replaces the columns of rows by their ids.
   private static func dehydrated(
-    _ value: DataValue, _ rows: inout [ExactText: DataObject]
+    _ value: DataValue, _ rows: inout [BytewiseString: DataObject]
   ) -> DataValue {
     switch value {
     case .list(let values): return .list(values.map { dehydrated($0, &rows) })
@@ -371,7 +375,7 @@ final class ResultCache: RowCache {
       else {
         return .object(DataObject(object.members.map { ($0, dehydrated($1, &rows)) }))
       }
-      var values = rows[ExactText(id)] ?? DataObject()
+      var values = rows[BytewiseString(id)] ?? DataObject()
       var rest = DataObject()
       for (name, value) in object.members where name != row {
         if case .string(let column)? = columns[name] {
@@ -380,7 +384,7 @@ final class ResultCache: RowCache {
           rest[name] = dehydrated(value, &rows)
         }
       }
-      rows[ExactText(id)] = values
+      rows[BytewiseString(id)] = values
       rest[row] = .string(id)
       rest[Self.names] = .list(object.names.filter { $0 != row }.map { .string($0) })
       rest[Self.columns] = .object(columns)

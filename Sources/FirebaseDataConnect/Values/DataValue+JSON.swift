@@ -1,4 +1,5 @@
 import Hearth
+internal import HearthText
 
 /// The exact form in which a value goes to another process, unlike `DataValue.json`.
 ///
@@ -32,21 +33,12 @@ extension JSON {
       })
   }
 
-  /// Nil for another value than an object, and for one without the member.
-  subscript(_ name: String) -> JSON? {
-    guard case .object(let members) = self else { return nil }
-    return members.first { $0.name == name }?.value
-  }
-
-  var string: String? { if case .string(let text) = self { text } else { nil } }
   var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
 }
 
 extension DataValue {
   fileprivate static let timestampMark = "@timestamp"
   fileprivate static let doubleMark = "@double"
-  /// The years 1 to 9999.
-  private static let seconds: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
 
   init(_ json: JSON) {
     switch json {
@@ -75,7 +67,7 @@ extension DataValue {
     switch (member.name, member.value) {
     case (Self.timestampMark, .array(let parts)):
       guard parts.count == 2, let seconds = parts[0].integer, let nanoseconds = parts[1].integer,
-        Self.seconds.contains(seconds), (0..<1_000_000_000).contains(nanoseconds)
+        RFC3339.seconds.contains(seconds), (0..<1_000_000_000).contains(nanoseconds)
       else { return nil }
       self = .timestamp(Timestamp(seconds: seconds, nanoseconds: Int32(nanoseconds)))
     case (Self.doubleMark, .string(let text)):

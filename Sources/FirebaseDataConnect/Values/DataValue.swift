@@ -1,5 +1,6 @@
 import Foundation
 import Hearth
+internal import HearthText
 
 /// A value of a request or of a result, in the form in which Data Connect sends it: a UUID is 32 hex
 /// digits, a date `YYYY-MM-DD`, a row an object.
@@ -187,21 +188,7 @@ extension DataValue {
   }
 
   private static func appendQuoted(_ string: String, to text: inout String) {
-    text += "\""
-    for scalar in string.unicodeScalars {
-      switch scalar {
-      case "\"": text += "\\\""
-      case "\\": text += "\\\\"
-      case "\n": text += "\\n"
-      case "\r": text += "\\r"
-      case "\t": text += "\\t"
-      case _ where scalar.value < 0x20:
-        let digits = String(scalar.value, radix: 16)
-        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: text.unicodeScalars.append(scalar)
-      }
-    }
-    text += "\""
+    text.append(quoting: string) { $0.value < 0x20 ? $0.jsonEscape : nil }
   }
 
   /// Parses JSON. A timestamp stays a string. Throws `DataConnectCodecError` with `.decodingFailed`

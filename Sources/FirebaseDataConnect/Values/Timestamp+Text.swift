@@ -1,5 +1,6 @@
 import Foundation
 import Hearth
+internal import HearthText
 
 extension Timestamp {
   /// `2026-02-28T12:00:00Z`, with 0, 3, 6 or 9 digits of a second.

@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// A write of fields, as stored bytes.
 struct ParsedWrite: Sendable {
   /// The fields to write, without sentinels.
@@ -125,15 +127,7 @@ extension ParsedWrite {
 
   /// Whether the text is a single name of letters, digits and underscores, as most are.
   private static func isPlain(_ text: String) -> Bool {
-    !text.isEmpty
-      && text.utf8.allSatisfy {
-        switch $0 {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
-          true
-        default: false
-        }
-      }
+    !text.isEmpty && text.utf8.allSatisfy { $0.isASCIIWord }
   }
 
   /// Fields that are found by a search in their order, in which a field precedes those inside it

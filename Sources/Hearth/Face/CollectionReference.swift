@@ -1,4 +1,5 @@
 import Foundation
+internal import HearthText
 
 /// A reference to a collection of documents. It is also the query for all of them.
 ///
@@ -123,21 +124,5 @@ public final class CollectionReference: Query, @unchecked Sendable {
     let added = document()
     try await added.setData(committing: value, encoder: encoder)
     return added
-  }
-}
-
-/// Ids for new documents: 20 characters of A-Z, a-z and 0-9, from the system's random numbers.
-enum AutoID {
-  private static let alphabet = Array(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
-
-  static func make() -> String {
-    var generator = SystemRandomNumberGenerator()
-    return String(unsafeUninitializedCapacity: 20) { buffer in
-      for index in 0..<20 {
-        buffer[index] = alphabet[Int.random(in: 0..<alphabet.count, using: &generator)]
-      }
-      return 20
-    }
   }
 }

@@ -2,6 +2,7 @@
   import ArgumentParser
   import Foundation
   import Hearth
+  import HearthText
 
   /// The database that a command uses.
   struct DatabaseArgument: ParsableArguments {
@@ -131,21 +132,7 @@
     let bytes: Int
 
     init?(argument: String) {
-      let units = ["", "k", "m", "g", "t"]
-      let digits = argument.prefix { $0.isASCII && $0.isNumber }
-      var unit = argument.dropFirst(digits.count).lowercased()
-      if unit.hasSuffix("b") { unit.removeLast() }
-      let isBinary = unit.count == 2 && unit.hasSuffix("i")
-      if isBinary { unit.removeLast() }
-      guard let number = Int(digits), number > 0, let power = units.firstIndex(of: unit) else {
-        return nil
-      }
-      var bytes = number
-      for _ in 0..<power {
-        let (product, overflow) = bytes.multipliedReportingOverflow(by: isBinary ? 1024 : 1000)
-        guard !overflow else { return nil }
-        bytes = product
-      }
+      guard let bytes = Int(byteCount: argument) else { return nil }
       self.bytes = bytes
     }
   }

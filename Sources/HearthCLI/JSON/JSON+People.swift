@@ -41,11 +41,11 @@
       case (.reference, .string(let path)): return "→ \(path.legible)"
       case (.bytes, .string(let text)): return "bytes \(text)"
       case (.geoPoint, _):
-        let (latitude, longitude) = (content.member("latitude"), content.member("longitude"))
+        let (latitude, longitude) = (content["latitude"], content["longitude"])
         return "geo [\(latitude?.text ?? "0"), \(longitude?.text ?? "0")]"
       case (.array, _): return "[" + (elements ?? []).map(\.brief).joined(separator: ", ") + "]"
       case (.map, _):
-        guard let fields = content.member("fields") else { return "{}" }
+        guard let fields = content["fields"] else { return "{}" }
         if let vector = fields.vector {
           return "vector [" + vector.map(\.brief).joined(separator: ", ") + "]"
         }
@@ -64,14 +64,14 @@
     /// The elements of an array.
     private var elements: [JSON]? {
       guard case (.array, let content)? = typed,
-        case .array(let elements)? = content.member("values")
+        case .array(let elements)? = content["values"]
       else { return nil }
       return elements
     }
 
     /// The fields of a map that has some, and is not a vector.
     private var openMap: JSON? {
-      guard case (.map, let content)? = typed, let fields = content.member("fields"),
+      guard case (.map, let content)? = typed, let fields = content["fields"],
         case .object(let members) = fields, !members.isEmpty, fields.vector == nil
       else { return nil }
       return fields

@@ -19,12 +19,6 @@
   }
 
   extension JSON {
-    /// The member with this name; nil if there is none, or this is not an object.
-    func member(_ name: String) -> JSON? {
-      guard case .object(let members) = self else { return nil }
-      return members.first { $0.name == name }?.value
-    }
-
     /// The type and the content of a typed value.
     var typed: (type: ValueType, content: JSON)? {
       guard case .object(let members) = self, members.count == 1,
@@ -36,9 +30,9 @@
     /// The components of a vector, whose fields these are; nil for those of another map.
     var vector: [JSON]? {
       guard case .object(let members) = self, members.count == 2,
-        case (.string, .string("__vector__"))? = member("__type__")?.typed,
-        case (.array, let content)? = member("value")?.typed,
-        case .array(let elements)? = content.member("values")
+        case (.string, .string("__vector__"))? = self["__type__"]?.typed,
+        case (.array, let content)? = self["value"]?.typed,
+        case .array(let elements)? = content["values"]
       else { return nil }
       return elements
     }
@@ -49,7 +43,7 @@
   extension DocumentSnapshot {
     /// The fields, each a typed value; nil if the document does not exist.
     var jsonFields: JSON? {
-      get throws { try jsonLine.flatMap { try JSONReader.read($0).member("fields") } }
+      get throws { try jsonLine.flatMap { try JSONReader.read($0)["fields"] } }
     }
   }
 

@@ -1,4 +1,5 @@
 import DataConnectModel
+internal import HearthText
 
 /// Writes a schema as GraphQL for editors, which complete and check names with it.
 ///
@@ -109,22 +110,7 @@ struct SchemaFiles {
     case .object(let members):
       let written = members.map { "\($0.name): \(write(literal: $0.value))" }
       return "{ \(written.joined(separator: ", ")) }"
-    case .string(let text):
-      var result = "\""
-      for scalar in text.unicodeScalars {
-        switch scalar {
-        case "\"": result += "\\\""
-        case "\\": result += "\\\\"
-        case "\n": result += "\\n"
-        case "\r": result += "\\r"
-        case "\t": result += "\\t"
-        case _ where scalar.value < 0x20:
-          let digits = String(scalar.value, radix: 16)
-          result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-        default: result.unicodeScalars.append(scalar)
-        }
-      }
-      return result + "\""
+    case .string(let text): return text.quoted { $0.value < 0x20 ? $0.jsonEscape : nil }
     }
   }
 

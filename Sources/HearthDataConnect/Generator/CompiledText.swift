@@ -1,5 +1,6 @@
 import DataConnectModel
 import Foundation
+internal import HearthText
 
 /// A compiled connector as the text that its package carries.
 struct CompiledText {
@@ -13,14 +14,7 @@ struct CompiledText {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     // Encoding fails only for numbers that are not finite, which GraphQL cannot write.
     json = (try? encoder.encode(connector)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
-    hash = Self.fnv1a(json)
-  }
-
-  static func fnv1a(_ text: String) -> String {
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-    let digits = String(hash, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
+    hash = FNV1a.digits(json)
   }
 
   /// A raw string literal with line breaks between the tokens of the JSON, where they mean nothing.

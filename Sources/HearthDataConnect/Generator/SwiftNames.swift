@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// Names of declarations in Swift.
 enum SwiftNames {
   /// `friendly-flix` → `FriendlyFlix`, `movies` → `Movies`
@@ -21,20 +23,10 @@ enum SwiftNames {
 
   /// A string literal with the text.
   static func literal(_ text: String) -> String {
-    var result = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": result += "\\\""
-      case "\\": result += "\\\\"
-      case "\n": result += "\\n"
-      case "\r": result += "\\r"
-      case "\t": result += "\\t"
-      case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-        result += "\\u{\(String(scalar.value, radix: 16))}"
-      default: result.unicodeScalars.append(scalar)
-      }
+    text.quoted { scalar in
+      let isControl = scalar.value < 0x20 || scalar.value == 0x7F
+      return isControl ? "\\u{\(String(scalar.value, radix: 16))}" : nil
     }
-    return result + "\""
   }
 
   /// Words that cannot be the name of a property or of a parameter without backticks, and words that
@@ -60,9 +52,8 @@ enum SwiftNames {
     "firestoreprotocol", "foundation", "foundationessentials", "foundationnetworking", "glibc",
     "hearth", "hearthcel", "hearthcli", "hearthdataconnect", "hearthdataconnectplugin",
     "hearthengine", "hearthmacros", "hearthmacrosplugin", "hearthpostgres", "hearthserver",
-    "hearthservice", "hearthtesting", "lmdb", "logging", "musl", "observation", "parseswift",
-    "swift",
-    "swiftui", "synchronization", "testing", "xctest", "_concurrency",
+    "hearthservice", "hearthtesting", "hearthtext", "lmdb", "logging", "musl", "observation",
+    "parseswift", "swift", "swiftui", "synchronization", "testing", "xctest", "_concurrency",
   ]
 
   /// Types that generated code uses. A declaration with such a name would hide them.

@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// A service: the contents of `dataconnect.yaml`.
 ///
 ///     specVersion: v1
@@ -76,7 +78,7 @@ public struct ServiceConfiguration: Hashable, Sendable {
       reader.checkNames(of: value, known: ["mapSize", "path"])
       result.path = reader.string("path", of: value) ?? result.path
       if let text = reader.string("mapSize", of: value), let size = value["mapSize"] {
-        result.mapSizeBytes = Self.bytes(text)
+        result.mapSizeBytes = Int(byteCount: text)
         if result.mapSizeBytes == nil {
           reader.report(
             "mapSize is a size such as 512MB or 8GiB, not \"\(text)\".", at: size)
@@ -84,23 +86,5 @@ public struct ServiceConfiguration: Hashable, Sendable {
       }
     }
     embedded = result
-  }
-
-  /// `512MB`, `8GiB`, `1000000`: decimal units, or binary ones with an i. Nil for another text.
-  static func bytes(_ text: String) -> Int? {
-    let digits = text.prefix { $0.isASCII && $0.isNumber }
-    var unit = text.dropFirst(digits.count).lowercased()
-    if unit.hasSuffix("b") { unit.removeLast() }
-    let isBinary = unit.count == 2 && unit.hasSuffix("i")
-    if isBinary { unit.removeLast() }
-    guard var bytes = Int(digits), bytes > 0,
-      let power = ["", "k", "m", "g", "t"].firstIndex(of: unit)
-    else { return nil }
-    for _ in 0..<power {
-      let (product, overflow) = bytes.multipliedReportingOverflow(by: isBinary ? 1024 : 1000)
-      guard !overflow else { return nil }
-      bytes = product
-    }
-    return bytes
   }
 }

@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// A node of a YAML file, with its place. JSON is YAML too.
 struct YAMLNode {
   struct Member {

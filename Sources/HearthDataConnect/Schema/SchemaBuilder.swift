@@ -1,4 +1,5 @@
 import DataConnectModel
+internal import HearthText
 
 /// Builds the tables and enums of a schema from its definitions.
 ///
@@ -305,10 +306,6 @@ struct SchemaBuilder {
     guard let first = text.utf8.first, first < 0x80, text.first?.isLetter == true else {
       return false
     }
-    return text.utf8.allSatisfy { byte in
-      byte == UInt8(ascii: "_")
-        || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-        || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-    }
+    return text.utf8.allSatisfy { $0.isASCIIWord }
   }
 }

@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// The tokens of GraphQL, one at a time.
 ///
 ///     bytes   m o v i e s ( l i m i t :   1 0 )
@@ -73,12 +75,12 @@ struct Lexer {
       advance()
       return token(.invalid, "Strings have double quotes: write \"…\" instead of '…'.")
     default:
-      guard Self.isNameStart(byte) else {
+      guard byte.isASCIIWord else {
         let scalar = invalidScalar()
         return token(.invalid, "Unexpected character \(scalar): remove it or put it in a string.")
       }
       let start = offset
-      while let byte = peek(0), Self.isNameStart(byte) || Self.isDigit(byte) { advance() }
+      while let byte = peek(0), byte.isASCIIWord { advance() }
       return token(.name, String(decoding: bytes[start..<offset], as: UTF8.self))
     }
   }
@@ -113,19 +115,6 @@ struct Lexer {
     }
   }
 
-  private static func isNameStart(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "_"):
-      true
-    default: false
-    }
-  }
-
-  private static func isDigit(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-  }
-
   /// Consumes a scalar and returns it in a form that can be printed.
   private mutating func invalidScalar() -> String {
     let start = offset
@@ -133,12 +122,8 @@ struct Lexer {
     while let byte = peek(0), byte & 0xC0 == 0x80 { advance() }
     let text = String(decoding: bytes[start..<offset], as: UTF8.self)
     guard let scalar = text.unicodeScalars.first else { return "" }
-    let code = "U+" + Self.padded(String(scalar.value, radix: 16, uppercase: true), 4)
+    let code = "U+" + String(scalar.value, radix: 16, uppercase: true, width: 4)
     return scalar.value < 0x20 || scalar.value == 0x7F ? code : "“\(text)” (\(code))"
-  }
-
-  private static func padded(_ text: String, _ count: Int) -> String {
-    String(repeating: "0", count: max(0, count - text.count)) + text
   }
 
   // MARK: Numbers
@@ -149,13 +134,13 @@ struct Lexer {
       String(decoding: lexer.bytes[start..<lexer.offset], as: UTF8.self)
     }
     if peek(0) == UInt8(ascii: "-") { advance() }
-    guard let first = peek(0), Self.isDigit(first) else {
+    guard let first = peek(0), first.isASCIIDigit else {
       return (.invalid, "A minus sign is followed by digits.")
     }
     advance()
     var isValid = true
     if first == UInt8(ascii: "0") {
-      while let byte = peek(0), Self.isDigit(byte) {
+      while let byte = peek(0), byte.isASCIIDigit {
         isValid = false
         advance()
       }
@@ -163,7 +148,7 @@ struct Lexer {
       skipDigits()
     }
     var kind = Token.Kind.int
-    if peek(0) == UInt8(ascii: "."), let next = peek(1), Self.isDigit(next) {
+    if peek(0) == UInt8(ascii: "."), let next = peek(1), next.isASCIIDigit {
       kind = .float
       advance()
       skipDigits()
@@ -172,9 +157,9 @@ struct Lexer {
       kind = .float
       advance()
       if let sign = peek(0), sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { advance() }
-      if let digit = peek(0), Self.isDigit(digit) { skipDigits() } else { isValid = false }
+      if let digit = peek(0), digit.isASCIIDigit { skipDigits() } else { isValid = false }
     }
-    while let byte = peek(0), Self.isNameStart(byte) || Self.isDigit(byte) {
+    while let byte = peek(0), byte.isASCIIWord {
       isValid = false
       advance()
     }
@@ -189,7 +174,7 @@ struct Lexer {
   }
 
   private mutating func skipDigits() {
-    while let byte = peek(0), Self.isDigit(byte) { advance() }
+    while let byte = peek(0), byte.isASCIIDigit { advance() }
   }
 
   // MARK: Strings
@@ -237,7 +222,7 @@ struct Lexer {
       advance()
       var value: UInt32 = 0
       var count = 0
-      while let digit = peek(0).flatMap(Self.hexadecimalValue), count < 8 {
+      while let digit = peek(0)?.hexadecimalValue, count < 8 {
         value = value &* 16 &+ digit
         count += 1
         advance()
@@ -258,20 +243,11 @@ struct Lexer {
   private mutating func fourDigits() -> UInt32? {
     var value: UInt32 = 0
     for _ in 0..<4 {
-      guard let digit = peek(0).flatMap(Self.hexadecimalValue) else { return nil }
+      guard let digit = peek(0)?.hexadecimalValue else { return nil }
       value = value * 16 + digit
       advance()
     }
     return value
-  }
-
-  static func hexadecimalValue(_ byte: UInt8) -> UInt32? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0"))
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte - UInt8(ascii: "a") + 10)
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte - UInt8(ascii: "A") + 10)
-    default: nil
-    }
   }
 
   private mutating func blockString() -> (String, error: String?) {

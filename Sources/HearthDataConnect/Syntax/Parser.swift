@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// A recursive descent parser of schemas and operations.
 ///
 /// A syntax error ends its definition; parsing goes on at the next word at the start of a line, or

@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// `Codable` conformances of the Firestore value types.
 ///
 /// Firestore's own coders store the values as they are; so do other structure coders for their

@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// A readable listing of the stored bytes.
 extension DocumentBody {
   /// One line per value: offset, bytes, meaning. Damage ends the dump with the error's message.
@@ -55,17 +57,11 @@ private struct BodyDump {
     let offset = value.bytes.baseAddress.map { start in
       origin.baseAddress.map { start - $0 } ?? 0
     }
-    let position = BodyDump.hex(UInt64(offset ?? 0), digits: 4)
-    let shown = value.bytes.prefix(8).map { BodyDump.hex(UInt64($0), digits: 2) }
-    let hex = shown.joined(separator: " ") + (value.bytes.count > 8 ? "…" : "")
+    let position = String(offset ?? 0, radix: 16, uppercase: true, width: 4)
+    let hex = KeyLayout.hex(value.bytes.prefix(8)) + (value.bytes.count > 8 ? "…" : "")
     let gap = String(repeating: " ", count: max(0, 24 - hex.count))
     let indent = String(repeating: "  ", count: depth)
     lines.append("\(position)  \(hex)\(gap)  \(indent)\(label): \(text)")
-  }
-
-  private static func hex(_ number: UInt64, digits: Int) -> String {
-    let text = String(number, radix: 16, uppercase: true)
-    return String(repeating: "0", count: max(0, digits - text.count)) + text
   }
 
   private static func text(_ value: Value) -> String {

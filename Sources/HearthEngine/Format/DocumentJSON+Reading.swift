@@ -384,13 +384,3 @@ extension DocumentJSON.ValueType {
     }
   }
 }
-
-extension JSON {
-  /// Nil for a missing member, or if this is not an object.
-  subscript(name: String) -> JSON? {
-    guard case .object(let members) = self else { return nil }
-    return members.first { UTF8Order.areEqual($0.name, name) }?.value
-  }
-
-  var string: String? { if case .string(let text) = self { text } else { nil } }
-}

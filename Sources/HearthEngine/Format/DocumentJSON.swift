@@ -1,4 +1,5 @@
 import Foundation
+internal import HearthText
 
 /// Documents as lines of JSON, without loss, in the form of Firestore's REST interface; see
 /// ExportFormat.md.
@@ -111,8 +112,7 @@ package enum DocumentJSON {
       case UInt8(ascii: "\\"): text += #"\\"#.utf8
       case UInt8(ascii: "\n"): text += #"\n"#.utf8
       case 0..<0x20, 0x7F:
-        let digits = String(byte, radix: 16)
-        text += "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".utf8
+        text += "\\u\(String(byte, radix: 16, width: 4))".utf8
       default: text.append(byte)
       }
     }

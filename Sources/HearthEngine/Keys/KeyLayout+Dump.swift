@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// Keys in readable form. Never throws: damaged keys are marked as such and shown in hex.
 extension KeyLayout {
   /// `books/dune`
@@ -40,10 +42,7 @@ extension KeyLayout {
 
   /// `64 75 6E 65`
   static func hex(_ bytes: some Sequence<UInt8>) -> String {
-    bytes.map { byte in
-      let digits = String(byte, radix: 16, uppercase: true)
-      return digits.count == 1 ? "0" + digits : digits
-    }.joined(separator: " ")
+    bytes.map { String($0, radix: 16, uppercase: true, width: 2) }.joined(separator: " ")
   }
 
   private static func dump(

@@ -1,3 +1,4 @@
+internal import HearthText
 internal import LMDB
 
 /// The result of a check.
@@ -42,7 +43,7 @@ public struct CheckReport: Sendable, Hashable {
 
   /// The first 24 bytes of a key.
   static func hex(_ key: UnsafeRawBufferPointer) -> String {
-    let digits = key.prefix(24).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+    let digits = key.prefix(24).map { String($0, radix: 16, width: 2) }
     return digits.joined() + (key.count > 24 ? "…" : "")
   }
 }

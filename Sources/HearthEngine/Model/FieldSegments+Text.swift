@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// Field paths as users write them: names separated by dots, without quoting.
 extension FieldSegments {
   /// Parses `address.city`. The error messages are Firebase's.
@@ -97,15 +99,8 @@ extension FieldSegments {
 
   /// `[A-Za-z_][A-Za-z0-9_]*`
   private static func isSimple(_ name: some Collection<UInt8>) -> Bool {
-    guard let first = name.first, !isDigit(first) else { return false }
-    return name.allSatisfy { byte in
-      isDigit(byte) || byte == UInt8(ascii: "_")
-        || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-    }
-  }
-
-  private static func isDigit(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    guard let first = name.first, !first.isASCIIDigit else { return false }
+    return name.allSatisfy { $0.isASCIIWord }
   }
 }
 

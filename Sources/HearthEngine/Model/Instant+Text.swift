@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// `1965-08-01T00:00:00.000001Z`: in UTC, to the microsecond.
 extension Instant {
   /// Without a fraction if the second is whole, otherwise with six digits.

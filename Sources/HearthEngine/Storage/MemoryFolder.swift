@@ -1,4 +1,5 @@
 import Foundation
+internal import HearthText
 
 /// The folder of an in-memory database (in memory as users see it): `hearth-XXXXXX` in the
 /// temporary directory.
@@ -119,14 +120,7 @@ final class MemoryFolder: Sendable {
     let utf8 = Array(name.utf8)
     let prefix = Array(prefix.utf8)
     return utf8.count == prefix.count + 6 && utf8.starts(with: prefix)
-      && utf8.dropFirst(prefix.count).allSatisfy {
-        switch $0 {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"):
-          true
-        default: false
-        }
-      }
+      && utf8.dropFirst(prefix.count).allSatisfy { $0.isASCIIAlphanumeric }
   }
 
   private static func removeIfLeft(_ name: String, in parent: Int32) {

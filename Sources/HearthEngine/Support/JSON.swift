@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// A JSON value, read exactly: integers stay integers, doubles stay doubles, names keep their
 /// order.
 package enum JSON: Equatable, Sendable {
@@ -57,22 +59,18 @@ extension JSON {
   }
 
   private static func write(_ string: String, to text: inout String) {
-    text += "\""
-    for scalar in string.unicodeScalars {
-      switch scalar {
-      case "\"": text += "\\\""
-      case "\\": text += "\\\\"
-      case "\n": text += "\\n"
-      case "\r": text += "\\r"
-      case "\t": text += "\\t"
-      default:
-        if scalar.isHidden {
-          scalar.writeEscape(to: &text)
-        } else {
-          text.unicodeScalars.append(scalar)
-        }
-      }
-    }
-    text += "\""
+    text.append(quoting: string) { $0.isHidden ? $0.jsonEscape : nil }
   }
+}
+
+// MARK: - Reading
+
+extension JSON {
+  /// Nil for a missing member, or if this is not an object.
+  package subscript(_ name: String) -> JSON? {
+    guard case .object(let members) = self else { return nil }
+    return members.first { UTF8Order.areEqual($0.name, name) }?.value
+  }
+
+  package var string: String? { if case .string(let text) = self { text } else { nil } }
 }

@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// Reads JSON as RFC 8259 defines it, byte by byte.
 ///
 /// Written by hand, because Foundation's reader turns -9223372036854775808 into an inexact number,
@@ -90,7 +92,7 @@ package struct JSONReader {
     case UInt8(ascii: "f"): return try word("false", .boolean(false))
     case UInt8(ascii: "n"): return try word("null", .null)
     case UInt8(ascii: "-"): return try number()
-    case let digit? where JSONReader.isDigit(digit): return try number()
+    case let digit? where digit.isASCIIDigit: return try number()
     default: throw failure("expected a value")
     }
   }
@@ -182,13 +184,9 @@ package struct JSONReader {
     return .double(double)
   }
 
-  private static func isDigit(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-  }
-
   private mutating func digits() throws {
     let start = position
-    while let byte = next, JSONReader.isDigit(byte) { position += 1 }
+    while let byte = next, byte.isASCIIDigit { position += 1 }
     guard position > start else { throw failure("expected a digit") }
   }
 

@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// Text of strangers, for terminals and logs.
 extension String {
   /// The text itself, or a JSON string with escapes if a terminal would act on a part of it, or hide it.
@@ -20,7 +22,7 @@ extension String {
     var text = ""
     for scalar in unicodeScalars {
       if scalar.isHidden, !kept.contains(scalar) {
-        scalar.writeEscape(to: &text)
+        text += scalar.jsonEscape
       } else {
         text.unicodeScalars.append(scalar)
       }
@@ -44,14 +46,6 @@ extension Unicode.Scalar {
       case .format: return properties.isDefaultIgnorableCodePoint
       default: return false
       }
-    }
-  }
-
-  /// `\u001b`, or two such escapes beyond 16 bits.
-  func writeEscape(to text: inout String) {
-    for unit in UTF16.encode(self) ?? UTF16.encodedReplacementCharacter {
-      let digits = String(unit, radix: 16)
-      text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
     }
   }
 }

@@ -1,5 +1,6 @@
 #if Server
   import HearthEngine
+  internal import HearthText
   import Crypto
   import CryptoExtras
   import Foundation
@@ -70,9 +71,7 @@
       ) throws -> (client: String, server: String) {
         for id in [name, project] {
           let isID = id.utf8.allSatisfy { byte in
-            UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "-") == byte
-              || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte
-              || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+            byte.isASCIIAlphanumeric || byte == UInt8(ascii: "-")
           }
           guard isID, (1...63).contains(id.utf8.count) else {
             throw Status.invalidArgument(
@@ -84,7 +83,7 @@
         let digest = SHA256.hash(data: key.publicKey.derRepresentation)
         var file = ServiceAccountFile(
           type: ServiceAccountFile.type, project: project,
-          keyID: digest.prefix(20).map { String(format: "%02x", $0) }.joined(),
+          keyID: digest.prefix(20).map { String($0, radix: 16, width: 2) }.joined(),
           email: "\(name)@\(project).iam.gserviceaccount.com")
         file.privateKey = key.pkcs8PEMRepresentation + "\n"
         file.tokenURI = "https://oauth2.googleapis.com/token"

@@ -1,5 +1,6 @@
 #if Server
   import HearthEngine
+  internal import HearthText
 
   /// The name of a database, and of what is in it.
   ///
@@ -64,7 +65,7 @@
       let isID = { @Sendable (id: String) in
         id == "(default)"
           || (1...100).contains(id.utf8.count) && id.utf8.allSatisfy(isAllowed)
-            && id.utf8.first.map(isAlphanumeric) == true
+            && id.utf8.first?.isASCIIAlphanumeric == true
       }
       // These become the names of a folder and a file.
       guard parts[1] != "(default)", isID(parts[1]), isID(parts[3]) else {
@@ -73,14 +74,9 @@
       return (DatabaseName(project: parts[1], database: parts[3]), parts[4...])
     }
 
-    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-      (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-        || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-    }
-
     /// Projects of a domain have a colon and dots in their ids.
     private static func isAllowed(_ byte: UInt8) -> Bool {
-      isAlphanumeric(byte) || "-_.:".utf8.contains(byte)
+      byte.isASCIIAlphanumeric || "-_.:".utf8.contains(byte)
     }
 
     private static func invalid(_ name: String, _ problem: String) -> Status {

@@ -3,6 +3,7 @@
   import Foundation
   import GRPCCore
   import HearthEngine
+  internal import HearthText
   import SwiftProtobuf
 
   /// Reading and writing single documents.
@@ -79,7 +80,7 @@
     ) async throws -> ProtoDocument {
       try await with(document: request.parent, allowsRoot: true, writes: true) {
         database, name, parent in
-        let id = request.documentID.isEmpty ? Self.newID() : request.documentID
+        let id = request.documentID.isEmpty ? AutoID.make() : request.documentID
         let path = parent.appending(request.collectionID).appending(id)
         let mutation = Mutation(
           path: path, operation: try .set(encoding: name.fields(request.document.fields)),
@@ -87,11 +88,6 @@
         return try await write(
           mutation, database, name, request.hasMask ? request.mask : nil, context)
       }
-    }
-
-    private static func newID() -> String {
-      let characters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
-      return String((0..<20).map { _ in characters[Int.random(in: characters.indices)] })
     }
 
     func updateDocument(

@@ -96,13 +96,13 @@
       #expect(lines[2] == "  n: 1")
       let json = try hearth("get", "a.hearth", path, "--json")
       let read = try JSONReader.read(json.output)
-      #expect(read.member("name") == .string(path))
-      #expect(read.member("fields")?.member(Self.field)?.typed?.content == .string(Self.value))
+      #expect(read["name"] == .string(path))
+      #expect(read["fields"]?[Self.field]?.typed?.content == .string(Self.value))
       // What get prints, set takes.
       let again = try hearth("set", "a.hearth", "copy/a", "-", "--json", input: json.output)
       #expect(again.status == 0)
       #expect(
-        try JSONReader.read(again.output).member("fields") == read.member("fields"))
+        try JSONReader.read(again.output)["fields"] == read["fields"])
     }
 
     @Test func `ordinary names of all languages stay as they are`() throws {

@@ -34,10 +34,4 @@ import Testing
       CompiledConnector.self, from: Data(body.joined(separator: "\n").utf8))
     #expect(decoded == connector(reason: reason))
   }
-
-  @Test func `the hash is FNV-1a`() {
-    #expect(CompiledText.fnv1a("") == "cbf29ce484222325")
-    #expect(CompiledText.fnv1a("a") == "af63dc4c8601ec8c")
-    #expect(CompiledText.fnv1a("foobar") == "85944171f73967e8")
-  }
 }

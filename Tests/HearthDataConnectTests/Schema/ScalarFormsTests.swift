@@ -34,6 +34,7 @@ import Testing
   @Test(arguments: [
     "2024-02-29T12:00:00Z", "1583-01-01T00:00:00z", "9999-12-31t23:59:59.999999999Z",
     "2024-01-01T00:00:00.1+12:07", "2024-01-01T00:00:00-00:00",
+    "1583-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00",
   ])
   func `timestamps are as RFC 3339 writes them`(text: String) {
     #expect(ScalarForms.isTimestamp(text))

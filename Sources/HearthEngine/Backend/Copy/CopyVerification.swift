@@ -1,4 +1,5 @@
 internal import CXXHash
+internal import HearthText
 
 /// The comparison of a copy with its source.
 ///
@@ -32,11 +33,7 @@ package struct CopyVerification: Sendable {
 
     /// 32 hexadecimal digits.
     package var checksum: String {
-      func digits(_ number: UInt64) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
-      }
-      return digits(high) + digits(low)
+      String(high, radix: 16, width: 16) + String(low, radix: 16, width: 16)
     }
   }
 

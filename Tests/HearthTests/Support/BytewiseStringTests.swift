@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-@testable import FirebaseDataConnect
+@testable import HearthEngine
 
-@Suite struct ExactTextTests {
+@Suite struct BytewiseStringTests {
   @Test func `texts are equal if and only if their bytes are`() {
     // Of each length that a string stores inside of itself and outside; bridged ones, too.
     let texts =
@@ -14,8 +14,8 @@ import Testing
     for one in texts {
       for other in texts {
         let areEqual = Array(one.utf8) == Array(other.utf8)
-        #expect((ExactText(one) == ExactText(other)) == areEqual, "\(one) \(other)")
-        if areEqual { #expect(ExactText(one).hashValue == ExactText(other).hashValue) }
+        #expect((BytewiseString(one) == BytewiseString(other)) == areEqual, "\(one) \(other)")
+        if areEqual { #expect(BytewiseString(one).hashValue == BytewiseString(other).hashValue) }
       }
     }
   }

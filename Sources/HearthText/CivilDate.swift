@@ -29,9 +29,21 @@ package struct CivilDate: Equatable {
     let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
     return era * 146_097 + dayOfEra - 719_468
   }
+
+  /// Whether the calendar has this day.
+  package var exists: Bool {
+    (1...12).contains(month) && (1...31).contains(day)
+      && CivilDate(daysSince1970: daysSince1970) == self
+  }
+
+  /// `1965-08-01`
+  package var text: String {
+    String(year, width: 4) + "-" + String(month, width: 2) + "-" + String(day, width: 2)
+  }
 }
 
 extension Int64 {
+  /// The remainder is not negative. The divisor is greater than 1.
   package func quotientAndRemainder(
     floorDividingBy divisor: Int64
   ) -> (quotient: Int64, remainder: Int64) {

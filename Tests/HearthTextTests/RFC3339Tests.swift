@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HearthEngine
+@testable import HearthText
 
 @Suite struct RFC3339Tests {
   @Test(arguments: [
@@ -61,6 +61,22 @@ import Testing
   func `what is no time is refused`(text: String) {
     #expect(RFC3339.read(text) == nil)
     #expect(RFC3339.read(text, takesLowercase: true) == nil)
+  }
+
+  @Test func `a fraction without a number of digits ends with the last that is not zero`() {
+    #expect(RFC3339.text(seconds: 0, nanoseconds: 0) == "1970-01-01T00:00:00Z")
+    #expect(RFC3339.text(seconds: 0, nanoseconds: 500_000_000) == "1970-01-01T00:00:00.5Z")
+    #expect(RFC3339.text(seconds: 0, nanoseconds: 1) == "1970-01-01T00:00:00.000000001Z")
+  }
+
+  @Test func `a time keeps its own clock, and is cut where that is asked for`() throws {
+    let early = try #require(RFC3339.time("0000-12-31T23:30:00-01:00"))
+    #expect(early.date == CivilDate(year: 0, month: 12, day: 31))
+    #expect(early.seconds == RFC3339.seconds.lowerBound + 1800)
+    let text = "1970-01-01T00:00:00.1234567899Z"
+    #expect(RFC3339.time(text) == nil)
+    #expect(RFC3339.time(text, cutsFraction: true)?.nanoseconds == 123_456_789)
+    #expect(RFC3339.time("1970-01-01T00:00:00.Z", cutsFraction: true) == nil)
   }
 
   @Test func `no number traps the writer`() {

@@ -1,14 +1,18 @@
 /// Finds the name that was probably meant.
-enum Suggestion {
+package enum Suggestion {
   /// ` Did you mean "title"?`, with a space before it, or nothing.
-  static func sentence(for name: String, among candidates: some Sequence<String>) -> String {
+  package static func sentence(
+    for name: String, among candidates: some Sequence<String>
+  ) -> String {
     guard let best = closest(to: name, among: candidates) else { return "" }
     return " Did you mean \"\(best)\"?"
   }
 
   /// The candidate with the smallest edit distance, at most a third of the length of the name.
   /// Upper and lower case are equal. Of equal distances the first in alphabetical order.
-  static func closest(to name: String, among candidates: some Sequence<String>) -> String? {
+  package static func closest(
+    to name: String, among candidates: some Sequence<String>
+  ) -> String? {
     let wanted = Array(name.lowercased().utf8)
     guard wanted.count <= 100 else { return nil }
     let limit = max(1, wanted.count / 3)

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HearthDataConnect
+@testable import HearthText
 
 @Suite struct `Suggestions` {
   @Test(
