@@ -11,6 +11,8 @@
     }
 
     private(set) var documents: [String: ProtoDocument] = [:]
+    /// Messages about documents.
+    private(set) var changes = 0
     private(set) var isCurrent = false
     private(set) var token = Data()
     private(set) var readTime = Google_Protobuf_Timestamp()
@@ -19,6 +21,10 @@
 
     /// Returns whether the message completes a consistent snapshot.
     mutating func take(_ message: ProtoListenResponse) throws -> Bool {
+      switch message.responseType {
+      case .documentChange, .documentDelete, .documentRemove: changes += 1
+      default: break
+      }
       switch message.responseType {
       case .documentChange(let change):
         documents[change.document.path] = change.targetIds.isEmpty ? nil : change.document
