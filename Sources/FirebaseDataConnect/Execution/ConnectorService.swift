@@ -306,7 +306,6 @@ final class ConnectorService: OperationExecutor {
     } catch let stop as Stop {
       var response = OperationResponse(fields: DataObject())
       for (index, root) in roots.enumerated() {
-        response.fields[root.responseKey] = .null
         let failure =
           index == stop.index
           ? stop.failure : OperationFailure(index < stop.index ? "(rolled back)" : "(aborted)")
@@ -329,7 +328,6 @@ final class ConnectorService: OperationExecutor {
     var isAborted = false
     for root in roots {
       if isAborted {
-        outcome.response.fields[root.responseKey] = .null
         outcome.response.add(OperationFailure("(aborted)"), of: root)
         continue
       }
@@ -348,7 +346,6 @@ final class ConnectorService: OperationExecutor {
         outcome.isApplied = true
       } catch {
         let failure = OperationFailure(error, in: plan)
-        outcome.response.fields[root.responseKey] = .null
         outcome.response.add(failure, of: root)
         outcome.response.cause = outcome.response.cause ?? failure.cause
         isAborted = failure.isCheck
@@ -415,7 +412,9 @@ extension OperationResponse {
     cause = failure.cause
   }
 
+  /// The field is null, and has an error.
   mutating func add(_ failure: OperationFailure, of root: RootField) {
+    fields[root.responseKey] = .null
     errors.append(.init(message: failure.message, path: [.field(root.responseKey)] + failure.path))
   }
 }

@@ -43,23 +43,7 @@ struct Execution: Sendable {
   // MARK: Literals
 
   /// The value of a literal; nil for a variable that is unset. Objects lack members that are unset.
-  func value(of literal: Literal) -> DataValue? {
-    switch literal {
-    case .null: .null
-    case .bool(let value): .bool(value)
-    case .int(let value): .int(value)
-    case .float(let value): .double(value)
-    case .string(let value), .name(let value): .string(value)
-    case .variable(let name): variables[name]
-    case .list(let literals): .list(literals.map { value(of: $0) ?? .null })
-    case .object(let members):
-      .object(
-        DataObject(
-          members.compactMap { member in
-            value(of: member.value).map { (member.name, $0) }
-          }))
-    }
-  }
+  func value(of literal: Literal) -> DataValue? { literal.value { variables[$0] } }
 
   func argument(_ name: String, _ arguments: [Literal.Member]) -> DataValue? {
     guard let literal = arguments.first(where: { $0.name == name })?.value else { return nil }

@@ -264,16 +264,13 @@ struct GroupReader {
   }
 
   /// `_count`, `rating_avg`
-  private func output(named name: String) -> Output? {
+  private func output(named name: String, isDistinct: Bool = false) -> Output? {
     guard let known = layout.table.aggregates.first(where: { $0.name == name }) else { return nil }
-    return try? output(known.function, known.column, false)
+    return try? output(known.function, known.column, isDistinct)
   }
 
   private func output(_ aggregate: HavingFilter.Aggregate) -> Output? {
-    guard let known = layout.table.aggregates.first(where: { $0.name == aggregate.name }) else {
-      return nil
-    }
-    return try? output(known.function, known.column, aggregate.isDistinct)
+    output(named: aggregate.name, isDistinct: aggregate.isDistinct)
   }
 
   /// The columns and aggregates in `orderBy`, without those that are null.

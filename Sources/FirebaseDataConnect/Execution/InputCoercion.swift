@@ -243,15 +243,24 @@ struct InputCoercion {
 
 extension Literal {
   /// The value of a literal without variables.
-  var constant: DataValue {
+  var constant: DataValue { value { _ in .null } ?? .null }
+
+  /// The value, with those of variables. Nil for a variable that has none; objects lack such members.
+  func value(_ variables: (String) -> DataValue?) -> DataValue? {
     switch self {
-    case .null, .variable: .null
+    case .null: .null
     case .bool(let value): .bool(value)
     case .int(let value): .int(value)
     case .float(let value): .double(value)
     case .string(let value), .name(let value): .string(value)
-    case .list(let values): .list(values.map(\.constant))
-    case .object(let members): .object(DataObject(members.map { ($0.name, $0.value.constant) }))
+    case .variable(let name): variables(name)
+    case .list(let literals): .list(literals.map { $0.value(variables) ?? .null })
+    case .object(let members):
+      .object(
+        DataObject(
+          members.compactMap { member in
+            member.value.value(variables).map { (member.name, $0) }
+          }))
     }
   }
 }

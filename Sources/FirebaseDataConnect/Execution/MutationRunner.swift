@@ -45,9 +45,7 @@ struct MutationRunner {
     postponed = []
     switch root.action {
     case .insert, .upsert:
-      guard case .object(let data)? = execution.argument("data", root.arguments) else {
-        throw OperationFailure("'data' is missing.")
-      }
+      let data = try row(execution.argument("data", root.arguments))
       let key = try save(data, layout, isUpsert: root.action == .upsert)
       try checkReferences()
       return try result(key, layout, root)
@@ -56,8 +54,7 @@ struct MutationRunner {
       let rows = list?.elements ?? list.map { [$0] } ?? []
       let keys = try rows.enumerated().map { index, value in
         try below([.listIndex(index)]) { runner in
-          guard case .object(let data) = value else { throw OperationFailure("'data' is missing.") }
-          return try runner.save(data, layout, isUpsert: root.action == .upsertMany)
+          try runner.save(runner.row(value), layout, isUpsert: root.action == .upsertMany)
         }
       }
       try checkReferences()
@@ -67,9 +64,7 @@ struct MutationRunner {
       }
       return results.isEmpty ? try notReached(root, layout, .list([])) : .list(results)
     case .update:
-      guard case .object(let data)? = execution.argument("data", root.arguments) else {
-        throw OperationFailure("'data' is missing.")
-      }
+      let data = try row(execution.argument("data", root.arguments))
       let changes = try RowData(data, layout, execution)
       guard let documentID = try reader.documentID(root, layout),
         let key = try update(documentID, changes, layout)
@@ -78,9 +73,7 @@ struct MutationRunner {
       written.byKey.insert(RowIdentity(layout.table.collectionID, documentID))
       return try result(key, layout, root)
     case .updateMany:
-      guard case .object(let data)? = execution.argument("data", root.arguments) else {
-        throw OperationFailure("'data' is missing.")
-      }
+      let data = try row(execution.argument("data", root.arguments))
       let changes = try RowData(data, layout, execution)
       let ids = try documentIDs(root, layout)
       for documentID in ids {
@@ -111,6 +104,12 @@ struct MutationRunner {
     case .lookup, .list, .search, .similarity, .query, .typename:
       throw OperationFailure("'\(root.name)' is a field of queries.")
     }
+  }
+
+  /// A value of `data`.
+  private func row(_ value: DataValue?) throws -> DataObject {
+    guard let row = value?.fields else { throw OperationFailure("'data' is missing.") }
+    return row
   }
 
   /// The value of a field that has written no row. Throws `OperationFailure` for a check in it.

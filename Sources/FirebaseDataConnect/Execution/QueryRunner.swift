@@ -38,39 +38,30 @@ struct QueryRunner {
   private func value(
     of root: RootField, _ columns: SelectedColumns?
   ) throws -> DataValue {
-    func projection(_ layout: TableLayout) throws -> Projection {
-      if let columns { return Projection(columns, of: layout, execution, reader) }
-      return try Projection(root.selections, of: layout, execution, reader)
-    }
     switch root.action {
-    case .lookup:
+    case .typename: return "Query"
+    case .query: return .object(try fields(root.fields).shown)
+    case .lookup, .list, .search, .similarity:
       let layout = try execution.plan.layout(root.table)
-      let projection = try projection(layout)
-      let value =
-        try documentID(root, layout).map { try row($0, layout, projection) } ?? .null
-      try projection.checkReached()
-      return value
-    case .list:
-      let layout = try execution.plan.layout(root.table)
-      if let groups = GroupReader(layout, root.arguments, root.selections, execution) {
+      if root.action == .list,
+        let groups = GroupReader(layout, root.arguments, root.selections, execution)
+      {
         let values = try groups.value(reader)
         try groups.checkReached()
         return values
       }
-      let projection = try projection(layout)
-      let values = try list(root.arguments, layout, projection)
+      let projection =
+        try columns.map { Projection($0, of: layout, execution, reader) }
+        ?? Projection(root.selections, of: layout, execution, reader)
+      let value: DataValue =
+        switch root.action {
+        case .lookup: try documentID(root, layout).map { try row($0, layout, projection) } ?? .null
+        case .list: .list(try list(root.arguments, layout, projection))
+        case .search: .list(try found(root, layout, projection))
+        default: .list(try nearest(root, layout, projection))
+        }
       try projection.checkReached()
-      return .list(values)
-    case .typename: return "Query"
-    case .query: return .object(try fields(root.fields).shown)
-    case .search, .similarity:
-      let layout = try execution.plan.layout(root.table)
-      let projection = try projection(layout)
-      let values =
-        try root.action == .search
-        ? found(root, layout, projection) : nearest(root, layout, projection)
-      try projection.checkReached()
-      return .list(values)
+      return value
     case .insert, .insertMany, .upsert, .upsertMany, .update, .updateMany, .delete, .deleteMany:
       throw OperationFailure("'\(root.name)' is a field of mutations.")
     }

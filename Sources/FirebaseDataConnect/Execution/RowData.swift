@@ -27,26 +27,17 @@ struct RowData {
     } else if let suffix = name.lastIndex(of: "_"),
       let column = layout.column(String(name[..<suffix]))
     {
-      switch name[suffix...] {
-      case "_expr":
-        guard case .string(let source) = value else { break }
-        try set(column, to: try execution.value(ofExpression: source), layout, execution)
-        return
-      case "_date", "_time":
-        let time = RelativeTime(now: execution.time)
-        try set(
-          column, to: try time.value(value, isDate: column.column.type == .date), layout, execution)
-        return
-      case "_update":
+      if name[suffix...] == "_update" {
         for case .object(let update) in value.elements ?? [value] {
           for (operation, operand) in update.members {
             updates.append((column, operation, operand))
           }
         }
         return
-      default: break
       }
-      throw OperationFailure("'\(name)' is not implemented.")
+      let (stem, value) = try execution.comparison(name, value, column.column.type)
+      guard stem != name else { throw OperationFailure("'\(name)' is not implemented.") }
+      try set(column, to: value, layout, execution)
     } else if case .referring(let table, let referenceName, _)? = execution.plan
       .relation(name, of: layout.table)?.kind,
       let reference = try execution.plan.layout(table).table.reference(referenceName)

@@ -58,6 +58,12 @@ extension StoredRow {
   func text(_ name: String) -> String? {
     if case .string(let text)? = self[name] { text } else { nil }
   }
+
+  /// The texts of a list. Empty for another field.
+  func texts(_ name: String) -> [String] {
+    guard case .list(let values)? = self[name] else { return [] }
+    return values.compactMap { if case .string(let text) = $0 { text } else { nil } }
+  }
 }
 
 extension StoredRow: DocumentValueCodable {

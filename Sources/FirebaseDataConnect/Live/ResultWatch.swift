@@ -10,9 +10,11 @@ import Synchronization
 /// by referred rows, and searches with other rows. With such a part, each change of the connector's
 /// tables is a signal.
 struct ResultWatch: Sendable {
-  private var joins: [IncludingQuery] = []
-  private var groups: [GroupedAggregateQuery] = []
-  private var searches: [Query] = []
+  /// Begins a listener, which calls the closure at each snapshot, with its error if it ends.
+  private typealias Begin =
+    @Sendable (_ event: @escaping @Sendable ((any Error)?) -> Void) -> any ListenerRegistration
+
+  private var listeners: [Begin] = []
   private var isOfAllTables = false
   private let plan: ConnectorPlan
   private let firestore: Firestore
@@ -38,7 +40,9 @@ struct ResultWatch: Sendable {
     if root.action == .list,
       let reader = GroupReader(layout, root.arguments, root.selections, execution)
     {
-      if let page = try reader.query(runner.reader) { groups.append(page) }
+      if let page = try reader.query(runner.reader) {
+        listeners.append { event in page.addSnapshotListener { event($1) } }
+      }
       return
     }
     let projection = try Projection(root.selections, of: layout, execution, runner.reader)
@@ -58,21 +62,23 @@ struct ResultWatch: Sendable {
         isOfAllTables = true
         return
       }
-      searches.append(page)
+      listeners.append { event in page.addSnapshotListener { event($1) } }
     case .lookup where first != nil:
       let query = try builder.query(layout, builder.filters(layout, first?["where"]))
-      joins.append(
-        try builder.ordered(query, layout, orders).limit(to: 1).including(projection.inclusions))
+      listen(to: try builder.ordered(query, layout, orders).limit(to: 1), projection)
     case .lookup:
       guard let id = try runner.documentID(root, layout) else { return }
-      joins.append(
-        layout.collection(firestore).whereField(FieldPath.documentID(), isEqualTo: id)
-          .including(projection.inclusions))
+      listen(
+        to: layout.collection(firestore).whereField(FieldPath.documentID(), isEqualTo: id),
+        projection)
     default:
-      if let page = try builder.page(layout, root.arguments) {
-        joins.append(page.including(projection.inclusions))
-      }
+      if let page = try builder.page(layout, root.arguments) { listen(to: page, projection) }
     }
+  }
+
+  private mutating func listen(to query: Query, _ projection: Projection) {
+    let query = query.including(projection.inclusions)
+    listeners.append { event in query.addSnapshotListener { event($1) } }
   }
 
   /// Whether a filter counts related rows.
@@ -102,24 +108,7 @@ struct ResultWatch: Sendable {
   ) async throws -> [@Sendable () -> Void] {
     var stops: [@Sendable () -> Void] = []
     do {
-      for query in joins {
-        stops.append(
-          try await Self.listen(changed, failed) { event in
-            query.addSnapshotListener { event($1) }
-          })
-      }
-      for query in groups {
-        stops.append(
-          try await Self.listen(changed, failed) { event in
-            query.addSnapshotListener { event($1) }
-          })
-      }
-      for query in searches {
-        stops.append(
-          try await Self.listen(changed, failed) { event in
-            query.addSnapshotListener { event($1) }
-          })
-      }
+      for begin in listeners { stops.append(try await Self.listen(changed, failed, to: begin)) }
       if isOfAllTables {
         let tables = plan.collectionIDs
         let changes = firestore.changes(since: try await firestore.changeToken())

@@ -310,21 +310,13 @@ extension StoredValue {
     guard case .map(let row) = self, case .timestamp(let time)? = row["expires"] else { return nil }
     return time.seconds
   }
-
-  fileprivate var texts: Set<String> {
-    guard case .list(let values) = self else { return [] }
-    return Set(
-      values.compactMap { value in
-        if case .string(let text) = value { text } else { nil }
-      })
-  }
 }
 
 extension SignalExchange.Interests {
   fileprivate init(_ row: StoredRow) {
-    mutations = row["mutations"]?.texts ?? []
-    tables = row["tables"]?.texts ?? []
-    claims = row["claims"]?.texts ?? []
+    mutations = Set(row.texts("mutations"))
+    tables = Set(row.texts("tables"))
+    claims = Set(row.texts("claims"))
     areAllClaims = row["areAllClaims"] == .bool(true)
   }
 }
@@ -418,6 +410,6 @@ extension SubscriptionHub.Mutated {
       connector: connector, operation: operation, variables: variables ?? DataObject(), auth: auth,
       rows: rows("rows"), filteredRows: rows("filteredRows"),
       hasManyFilteredRows: row["hasManyFilteredRows"] == .bool(true),
-      tables: row["tables"]?.texts ?? [], hasValues: variables != nil)
+      tables: Set(row.texts("tables")), hasValues: variables != nil)
   }
 }

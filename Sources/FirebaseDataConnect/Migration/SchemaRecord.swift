@@ -107,12 +107,8 @@ struct SchemaRecord: Sendable {
       throw DataConnectInternalError(
         .internalError, "The schema that the database has for the service is damaged.", error)
     }
-    if case .list(let values)? = row["tables"] {
-      for case .string(let id) in values { tables.append(id) }
-    }
-    if case .list(let values)? = row["earlier"] {
-      for case .string(let fingerprint) in values { earlier.append(fingerprint) }
-    }
+    tables = row.texts("tables")
+    earlier = row.texts("earlier")
     table = row.text("table")
     last = row.text("last")
   }
