@@ -69,10 +69,11 @@ public struct CELError: Error, Sendable, CustomStringConvertible {
   private final class Storage: Sendable {
     let kind: Kind
     let message: String
-    let position: CELPosition
+    /// Nil until it is known which node the error is about.
+    let position: CELPosition?
     let cause: (any Error)?
 
-    init(_ kind: Kind, _ message: String, _ position: CELPosition, _ cause: (any Error)?) {
+    init(_ kind: Kind, _ message: String, _ position: CELPosition?, _ cause: (any Error)?) {
       self.kind = kind
       self.message = message
       self.position = position
@@ -87,7 +88,7 @@ public struct CELError: Error, Sendable, CustomStringConvertible {
   /// A sentence for a developer, without the position.
   public var message: String { storage.message }
   /// The place of the mistake in the text.
-  public var position: CELPosition { storage.position }
+  public var position: CELPosition { storage.position ?? .start }
   /// The error that a function of the environment threw, if one did.
   public var cause: (any Error)? { storage.cause }
 
@@ -97,6 +98,18 @@ public struct CELError: Error, Sendable, CustomStringConvertible {
     cause: (any Error)? = nil
   ) {
     storage = Storage(kind, message, position, cause)
+  }
+
+  private init(_ storage: Storage) { self.storage = storage }
+
+  /// An error about the node that is being evaluated or checked; see `located(at:)`.
+  static func here(_ kind: Kind, _ message: String, cause: (any Error)? = nil) -> CELError {
+    CELError(Storage(kind, message, nil, cause))
+  }
+
+  /// The error at a place, unless it has one already.
+  func located(at position: CELPosition) -> CELError {
+    storage.position == nil ? CELError(kind, message, at: position, cause: cause) : self
   }
 
   /// The position and the message: `1:8: The divisor is zero.`

@@ -105,46 +105,22 @@ extension CELValue: Hashable {
     }
   }
 
-  /// Hashes the case and the payload.
+  /// Hashes the payload.
   public func hash(into hasher: inout Hasher) {
     switch self {
     case .null: hasher.combine(0)
     case .unset: hasher.combine(1)
-    case .bool(let value):
-      hasher.combine(2)
-      hasher.combine(value)
-    case .int(let value):
-      hasher.combine(3)
-      hasher.combine(value)
-    case .uint(let value):
-      hasher.combine(4)
-      hasher.combine(value)
-    case .double(let value):
-      hasher.combine(5)
-      hasher.combine(value.isNaN ? .nan : value)
-    case .string(let value):
-      hasher.combine(6)
-      hasher.combine(value)
-    case .bytes(let value):
-      hasher.combine(7)
-      hasher.combine(value)
-    case .list(let value):
-      hasher.combine(8)
-      hasher.combine(value)
-    case .map(let value):
-      hasher.combine(9)
-      hasher.combine(value)
-    case .timestamp(let seconds, let nanoseconds):
-      hasher.combine(10)
+    case .bool(let value): hasher.combine(value)
+    case .int(let value): hasher.combine(value)
+    case .uint(let value): hasher.combine(value)
+    case .double(let value): hasher.combine(value.isNaN ? .nan : value)
+    case .string(let value), .type(let value): hasher.combine(value)
+    case .bytes(let value): hasher.combine(value)
+    case .list(let value): hasher.combine(value)
+    case .map(let value): hasher.combine(value)
+    case .timestamp(let seconds, let nanoseconds), .duration(let seconds, let nanoseconds):
       hasher.combine(seconds)
       hasher.combine(nanoseconds)
-    case .duration(let seconds, let nanoseconds):
-      hasher.combine(11)
-      hasher.combine(seconds)
-      hasher.combine(nanoseconds)
-    case .type(let name):
-      hasher.combine(12)
-      hasher.combine(name)
     }
   }
 }

@@ -10,29 +10,31 @@ struct Checker {
 
   init(_ scope: CELScope) { self.scope = scope }
 
-  /// Only dispatches: its frame is on the stack once per level of the tree.
+  /// Only dispatches: its frame is on the stack once per level of the tree. Errors that do not have a
+  /// position get that of the node.
   mutating func type(of node: Node) throws(CELError) -> CELType {
-    switch node.kind {
-    case .literal(let value): CELType(ofLiteral: value)
-    case .name(let name): try type(ofName: name, at: node.position)
-    case .member(let operand, let member): try type(ofMember: member, operand, at: node.position)
-    case .presence(let operand, let member):
-      try type(ofPresence: member, operand, at: node.position)
-    case .index(let operand, let index): try type(of: operand, index, at: node.position)
-    case .call(let name, let arguments):
-      try call(name, arguments, isMethod: false, at: node.position)
-    case .method(let receiver, let name, let arguments):
-      try call(name, [receiver] + arguments, isMethod: true, at: node.position)
-    case .comprehension(let comprehension): try type(of: comprehension)
-    case .list(let elements): .list(of: try joinedType(of: elements))
-    case .map(let entries): try type(of: entries)
-    case .not(let operand): try condition(operand, "The operand of !")
-    case .negation(let operand): try type(ofNegated: operand, at: node.position)
-    case .binary(let sign, let left, let right):
-      try type(of: sign, left, right, at: node.position)
-    case .logical(let sign, let operands): try logical(sign, operands)
-    case .conditional(let condition, let first, let second):
-      try conditional(condition, first, second)
+    do throws(CELError) {
+      switch node.kind {
+      case .literal(let value): return CELType(ofLiteral: value)
+      case .name(let name): return try type(ofName: name)
+      case .member(let operand, let member): return try type(ofMember: member, operand)
+      case .presence(let operand, let member): return try type(ofPresence: member, operand)
+      case .index(let operand, let index): return try type(of: operand, index)
+      case .call(let name, let arguments): return try call(name, arguments, isMethod: false)
+      case .method(let receiver, let name, let arguments):
+        return try call(name, [receiver] + arguments, isMethod: true)
+      case .comprehension(let comprehension): return try type(of: comprehension)
+      case .list(let elements): return .list(of: try joinedType(of: elements))
+      case .map(let entries): return try type(of: entries)
+      case .not(let operand): return try condition(operand, "The operand of !")
+      case .negation(let operand): return try type(ofNegated: operand)
+      case .binary(let sign, let left, let right): return try type(of: sign, left, right)
+      case .logical(let sign, let operands): return try logical(sign, operands)
+      case .conditional(let condition, let first, let second):
+        return try conditional(condition, first, second)
+      }
+    } catch {
+      throw error.located(at: node.position)
     }
   }
 
@@ -64,31 +66,28 @@ struct Checker {
 
   private func local(_ name: String) -> CELType? { locals.last { $0.name == name }?.type }
 
-  private func type(ofName name: String, at position: CELPosition) throws(CELError) -> CELType {
+  private func type(ofName name: String) throws(CELError) -> CELType {
     if let type = local(name) ?? scope.variables[name] { return type }
     if CELValue.typeNames.contains(name) { return .type }
     let suggestion = Suggestion.text(
       for: name, among: Array(scope.variables.keys) + locals.map(\.name))
-    throw CELError(
-      .undeclared, "The variable \"\(name)\" is not declared.\(suggestion)", at: position)
+    throw .here(.undeclared, "The variable \"\(name)\" is not declared.\(suggestion)")
   }
 
-  private mutating func type(
-    ofMember member: String, _ operand: Node, at position: CELPosition
-  ) throws(CELError) -> CELType {
+  private mutating func type(ofMember member: String, _ operand: Node) throws(CELError) -> CELType {
     let type = try type(of: operand)
-    return try self.type(ofMember: member, of: operand, type, at: position)
+    return try self.type(ofMember: member, of: operand, type)
   }
 
   private mutating func type(
-    ofPresence member: String, _ operand: Node, at position: CELPosition
+    ofPresence member: String, _ operand: Node
   ) throws(CELError) -> CELType {
-    _ = try type(ofMember: member, operand, at: position)
+    _ = try type(ofMember: member, operand)
     return .bool
   }
 
   private mutating func type(
-    ofMember member: String, of operand: Node, _ type: CELType, at position: CELPosition
+    ofMember member: String, of operand: Node, _ type: CELType
   ) throws(CELError) -> CELType {
     let result: CELType
     switch type.withoutNull {
@@ -98,20 +97,19 @@ struct Checker {
       result = .dyn
     case .object(let fields):
       guard let field = fields[member] else {
-        throw CELError(
+        throw .here(
           .unknownMember,
           "\(described(operand)) has no member \"\(member)\"."
-            + Suggestion.text(for: member, among: fields.keys), at: position)
+            + Suggestion.text(for: member, among: fields.keys))
       }
       result = field
     case .map(let key, let value) where key.canEqual(.string):
       if key == .dyn { usesDyn = true }
       result = value
     default:
-      throw CELError(
+      throw .here(
         .typeMismatch,
-        "\(described(operand)) is of type \(type), which has no member \"\(member)\".",
-        at: position)
+        "\(described(operand)) is of type \(type), which has no member \"\(member)\".")
     }
     return readsNull(operand) ? result.orNull : result
   }
@@ -126,12 +124,12 @@ struct Checker {
     return scope.nullMembers.contains(path: path)
   }
 
-  private mutating func type(
-    of operand: Node, _ index: Node, at position: CELPosition
-  ) throws(CELError) -> CELType {
+  private mutating func type(of operand: Node, _ index: Node) throws(CELError) -> CELType {
     let type = try self.type(of: operand)
     if case .literal(.string(let member)) = index.kind, case .object = type.withoutNull {
-      return try self.type(ofMember: member, of: operand, type, at: index.position)
+      do throws(CELError) { return try self.type(ofMember: member, of: operand, type) } catch {
+        throw error.located(at: index.position)
+      }
     }
     let indexType = try self.type(of: index)
     let result: CELType?
@@ -153,8 +151,7 @@ struct Checker {
     default: result = nil
     }
     guard let result else {
-      throw CELError(
-        .typeMismatch, "A value of type \(type) has no index of type \(indexType).", at: position)
+      throw .here(.typeMismatch, "A value of type \(type) has no index of type \(indexType).")
     }
     return readsNull(operand) ? result.orNull : result
   }
@@ -184,33 +181,29 @@ struct Checker {
     return .bool
   }
 
-  private mutating func type(
-    ofNegated operand: Node, at position: CELPosition
-  ) throws(CELError) -> CELType {
+  private mutating func type(ofNegated operand: Node) throws(CELError) -> CELType {
     let type = try type(of: operand)
     guard accepts(type, { $0 == .int || $0 == .double }) else {
-      throw CELError(
-        .typeMismatch, "The operator - does not accept a value of type \(type).", at: position)
+      throw .here(.typeMismatch, "The operator - does not accept a value of type \(type).")
     }
     return type.withoutNull
   }
 
   private mutating func type(
-    of sign: BinaryOperator, _ left: Node, _ right: Node, at position: CELPosition
+    of sign: BinaryOperator, _ left: Node, _ right: Node
   ) throws(CELError) -> CELType {
     let left = try type(of: left)
     let right = try type(of: right)
-    return try type(of: sign, left, right, at: position)
+    return try type(of: sign, left, right)
   }
 
   private mutating func type(
-    of sign: BinaryOperator, _ left: CELType, _ right: CELType, at position: CELPosition
+    of sign: BinaryOperator, _ left: CELType, _ right: CELType
   ) throws(CELError) -> CELType {
     switch sign {
     case .equal, .notEqual:
       guard left.canEqual(right) else {
-        throw CELError(
-          .typeMismatch, "Values of types \(left) and \(right) are never equal.", at: position)
+        throw .here(.typeMismatch, "Values of types \(left) and \(right) are never equal.")
       }
       return .bool
     case .less, .lessOrEqual, .greater, .greaterOrEqual:
@@ -218,34 +211,27 @@ struct Checker {
       let b = right.withoutNull
       guard accepts(left, { $0.isOrdered }), accepts(right, { $0.isOrdered }),
         a == b || a == .dyn || b == .dyn || (a.isNumber && b.isNumber)
-      else { throw mismatch(sign, left, right, at: position) }
+      else { throw mismatch(sign, left, right) }
       return .bool
     case .contained:
-      guard try isContained(left, in: right, at: position) else {
-        throw CELError(
-          .typeMismatch, "A value of type \(left) is never in a value of type \(right).",
-          at: position)
+      guard try isContained(left, in: right) else {
+        throw .here(.typeMismatch, "A value of type \(left) is never in a value of type \(right).")
       }
       return .bool
     case .add, .subtract, .multiply, .divide, .remainder:
       guard let type = arithmetic(sign, left.withoutNull, right.withoutNull) else {
-        throw mismatch(sign, left, right, at: position)
+        throw mismatch(sign, left, right)
       }
       return type
     }
   }
 
-  private func mismatch(
-    _ sign: BinaryOperator, _ left: CELType, _ right: CELType, at position: CELPosition
-  ) -> CELError {
-    CELError(
-      .typeMismatch, "The operator \(sign.rawValue) does not accept \(left) and \(right).",
-      at: position)
+  private func mismatch(_ sign: BinaryOperator, _ left: CELType, _ right: CELType) -> CELError {
+    CELError.here(
+      .typeMismatch, "The operator \(sign.rawValue) does not accept \(left) and \(right).")
   }
 
-  private mutating func isContained(
-    _ left: CELType, in right: CELType, at position: CELPosition
-  ) throws(CELError) -> Bool {
+  private mutating func isContained(_ left: CELType, in right: CELType) throws(CELError) -> Bool {
     switch right.withoutNull {
     case .dyn:
       usesDyn = true
@@ -253,7 +239,7 @@ struct Checker {
     case .list(let element): return left.canEqual(element)
     case .map(let key, _): return left.canEqual(key)
     case .object: return left.canEqual(.string)
-    default: throw mismatch(.contained, left, right, at: position)
+    default: throw mismatch(.contained, left, right)
     }
   }
 
@@ -298,9 +284,7 @@ struct Checker {
 
   // MARK: Macros and maps
 
-  private mutating func type(
-    of comprehension: Node.Comprehension
-  ) throws(CELError) -> CELType {
+  private mutating func type(of comprehension: Node.Comprehension) throws(CELError) -> CELType {
     let range = try type(of: comprehension.range)
     let element: CELType
     switch range.withoutNull {
@@ -320,8 +304,7 @@ struct Checker {
     defer { locals.removeLast() }
     if let filter = comprehension.filter { _ = try condition(filter, "The filter of map") }
     if comprehension.macro == .map { return .list(of: try type(of: comprehension.body)) }
-    _ = try condition(
-      comprehension.body, "The condition of \(comprehension.macro.rawValue)")
+    _ = try condition(comprehension.body, "The condition of \(comprehension.macro.rawValue)")
     return comprehension.macro == .filter ? .list(of: element) : .bool
   }
 
@@ -342,19 +325,16 @@ struct Checker {
   // MARK: Functions
 
   private mutating func call(
-    _ name: String, _ arguments: [Node], isMethod: Bool, at position: CELPosition
+    _ name: String, _ arguments: [Node], isMethod: Bool
   ) throws(CELError) -> CELType {
     var types: [CELType] = []
     for argument in arguments { types.append(try type(of: argument)) }
     let named = Signature.named(name, isMethod: isMethod)
-    guard !named.isEmpty else {
-      throw Signature.undeclared(name, isMethod: isMethod, at: position)
-    }
+    guard !named.isEmpty else { throw Signature.undeclared(name, isMethod: isMethod) }
     if name == "matches", !scope.hasMatcher {
-      throw CELError(
+      throw .here(
         .unsupported,
-        "Regular expressions are not supported here: use startsWith, endsWith or contains.",
-        at: position)
+        "Regular expressions are not supported here: use startsWith, endsWith or contains.")
     }
     for signature in named where signature.parameters.count == arguments.count {
       guard zip(signature.parameters, types).allSatisfy({ $0.accepts($1.withoutNull) }) else {
@@ -367,23 +347,18 @@ struct Checker {
       return signature.result
     }
     let list = types.map(\.description).joined(separator: ", ")
-    throw CELError(
-      .typeMismatch, "The function \"\(name)\" does not accept (\(list)).", at: position)
+    throw .here(.typeMismatch, "The function \"\(name)\" does not accept (\(list)).")
   }
 }
 
 extension Signature {
-  static func undeclared(
-    _ name: String, isMethod: Bool, at position: CELPosition
-  ) -> CELError {
+  static func undeclared(_ name: String, isMethod: Bool) -> CELError {
     if (isMethod ? functionNames : methodNames).contains(name) {
       let form = isMethod ? "\(name)(x)" : "x.\(name)()"
-      return CELError(
-        .undeclared, "The function \"\(name)\" is called as \(form).", at: position)
+      return .here(.undeclared, "The function \"\(name)\" is called as \(form).")
     }
     let suggestion = Suggestion.text(for: name, among: isMethod ? methodNames : functionNames)
-    return CELError(
-      .undeclared, "The function \"\(name)\" is not known.\(suggestion)", at: position)
+    return .here(.undeclared, "The function \"\(name)\" is not known.\(suggestion)")
   }
 }
 

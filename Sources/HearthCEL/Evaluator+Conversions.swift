@@ -6,82 +6,66 @@ enum CELConversion: String {
 }
 
 extension Evaluator {
-  func convert(
-    _ value: CELValue, _ name: String, at position: CELPosition
-  ) throws(CELError) -> CELValue {
+  func convert(_ value: CELValue, _ name: String) throws(CELError) -> CELValue {
     let result: CELValue? =
       switch CELConversion(rawValue: name) {
-      case .int: try int(value, at: position)
-      case .uint: try uint(value, at: position)
-      case .double: try double(value, at: position)
-      case .string: try string(value, at: position)
-      case .bool: try bool(value, at: position)
+      case .int: try int(value)
+      case .uint: try uint(value)
+      case .double: try double(value)
+      case .string: try string(value)
+      case .bool: try bool(value)
       case .bytes: bytes(value)
-      case .timestamp: try timestamp(converting: value, at: position)
-      case .duration: try duration(converting: value, at: position)
+      case .timestamp: try timestamp(converting: value)
+      case .duration: try duration(converting: value)
       case nil: nil
       }
-    guard let result else { throw noOverload(name, [value], at: position) }
+    guard let result else { throw noOverload(name, [value]) }
     return result
   }
 
-  private func invalid(
-    _ text: String, _ expected: String, at position: CELPosition
-  ) -> CELError {
+  private func invalid(_ text: String, _ expected: String) -> CELError {
     let shown = text.utf8.count <= 64 ? CELValue.string(text).description : "The text"
-    return CELError(.invalidValue, "\(shown) is not \(expected).", at: position)
+    return .here(.invalidValue, "\(shown) is not \(expected).")
   }
 
   /// The integer part of a double, if it is in the range.
   private func truncated<Value: FixedWidthInteger>(
-    _ value: Double, _ type: String, at position: CELPosition
+    _ value: Double, _ type: String
   ) throws(CELError) -> Value {
-    guard let result = Value(exactly: value.rounded(.towardZero)) else {
-      throw outOfRange(type, at: position)
-    }
+    guard let result = Value(exactly: value.rounded(.towardZero)) else { throw outOfRange(type) }
     return result
   }
 
-  private func int(
-    _ value: CELValue, at position: CELPosition
-  ) throws(CELError) -> CELValue? {
+  private func int(_ value: CELValue) throws(CELError) -> CELValue? {
     switch value {
     case .int: return value
     case .uint(let number):
-      guard let result = Int64(exactly: number) else { throw outOfRange("int", at: position) }
+      guard let result = Int64(exactly: number) else { throw outOfRange("int") }
       return .int(result)
-    case .double(let number): return .int(try truncated(number, "int", at: position))
+    case .double(let number): return .int(try truncated(number, "int"))
     case .string(let text):
-      guard let result = Int64(text) else {
-        throw invalid(text, "an int of 64 bits", at: position)
-      }
+      guard let result = Int64(text) else { throw invalid(text, "an int of 64 bits") }
       return .int(result)
-    case .timestamp: return .int(try timestamp(value, at: position).seconds)
+    case .timestamp: return .int(try timestamp(value).seconds)
     default: return nil
     }
   }
 
-  private func uint(
-    _ value: CELValue, at position: CELPosition
-  ) throws(CELError) -> CELValue? {
+  private func uint(_ value: CELValue) throws(CELError) -> CELValue? {
     switch value {
     case .uint: return value
     case .int(let number):
-      guard let result = UInt64(exactly: number) else { throw outOfRange("uint", at: position) }
+      guard let result = UInt64(exactly: number) else { throw outOfRange("uint") }
       return .uint(result)
-    case .double(let number): return .uint(try truncated(number, "uint", at: position))
+    case .double(let number): return .uint(try truncated(number, "uint"))
     case .string(let text):
-      guard let result = UInt64(text) else {
-        throw invalid(text, "a uint of 64 bits", at: position)
-      }
+      guard let result = UInt64(text) else { throw invalid(text, "a uint of 64 bits") }
       return .uint(result)
     default: return nil
     }
   }
 
-  private func double(
-    _ value: CELValue, at position: CELPosition
-  ) throws(CELError) -> CELValue? {
+  private func double(_ value: CELValue) throws(CELError) -> CELValue? {
     switch value {
     case .double: return value
     case .int(let number): return .double(Double(number))
@@ -89,15 +73,13 @@ extension Evaluator {
     case .string(let text):
       // A number that is too large for a double is read as infinity.
       guard let result = Double(text), result.isFinite || !text.utf8.contains(where: \.isASCIIDigit)
-      else { throw invalid(text, "a double", at: position) }
+      else { throw invalid(text, "a double") }
       return .double(result)
     default: return nil
     }
   }
 
-  private func string(
-    _ value: CELValue, at position: CELPosition
-  ) throws(CELError) -> CELValue? {
+  private func string(_ value: CELValue) throws(CELError) -> CELValue? {
     switch value {
     case .string: return value
     case .bool(let value): return .string(value ? "true" : "false")
@@ -111,25 +93,23 @@ extension Evaluator {
       return .string(text.hasSuffix(".0") ? String(text.dropLast(2)) : text)
     case .bytes(let bytes):
       guard let text = String(validating: bytes, as: UTF8.self) else {
-        throw CELError(.invalidValue, "The bytes are not valid UTF-8.", at: position)
+        throw .here(.invalidValue, "The bytes are not valid UTF-8.")
       }
       return .string(text)
-    case .timestamp: return .string(CELTime.text(of: try timestamp(value, at: position)))
-    case .duration: return .string(CELTime.text(ofDuration: try duration(value, at: position)))
+    case .timestamp: return .string(CELTime.text(of: try timestamp(value)))
+    case .duration: return .string(CELTime.text(ofDuration: try duration(value)))
     default: return nil
     }
   }
 
-  private func bool(
-    _ value: CELValue, at position: CELPosition
-  ) throws(CELError) -> CELValue? {
+  private func bool(_ value: CELValue) throws(CELError) -> CELValue? {
     switch value {
     case .bool: return value
     case .string(let text):
       switch text {
       case "1", "t", "T", "true", "TRUE", "True": return .bool(true)
       case "0", "f", "F", "false", "FALSE", "False": return .bool(false)
-      default: throw invalid(text, "true or false", at: position)
+      default: throw invalid(text, "true or false")
       }
     default: return nil
     }
@@ -143,36 +123,31 @@ extension Evaluator {
     }
   }
 
-  private func timestamp(
-    converting value: CELValue, at position: CELPosition
-  ) throws(CELError) -> CELValue? {
+  private func timestamp(converting value: CELValue) throws(CELError) -> CELValue? {
     switch value {
     case .timestamp: return value
     case .int(let seconds):
       guard let result = CELTime.Timestamp(seconds: seconds, nanoseconds: 0) else {
-        throw outOfRange("timestamp", at: position)
+        throw outOfRange("timestamp")
       }
       return result.value
     case .string(let text):
       guard let result = CELTime.timestamp(text) else {
-        throw invalid(
-          text, "a timestamp such as 2009-02-13T23:31:30Z in the years 1 to 9999", at: position)
+        throw invalid(text, "a timestamp such as 2009-02-13T23:31:30Z in the years 1 to 9999")
       }
       return result.value
     default: return nil
     }
   }
 
-  private func duration(
-    converting value: CELValue, at position: CELPosition
-  ) throws(CELError) -> CELValue? {
+  private func duration(converting value: CELValue) throws(CELError) -> CELValue? {
     switch value {
     case .duration: return value
     case .string(let text):
       switch CELTime.duration(text) {
       case .nanoseconds(let nanoseconds): return CELTime.value(ofDuration: nanoseconds)
-      case .outOfRange: throw outOfRange("duration", at: position)
-      case nil: throw invalid(text, "a duration such as 1h30m or 1.5s", at: position)
+      case .outOfRange: throw outOfRange("duration")
+      case nil: throw invalid(text, "a duration such as 1h30m or 1.5s")
       }
     default: return nil
     }

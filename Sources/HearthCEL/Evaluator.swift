@@ -18,9 +18,12 @@ struct Evaluator {
   /// The value of an expression, without unset members.
   mutating func result(of root: Node) throws(CELError) -> CELValue {
     let value = try value(of: root)
-    // Also bounds the result, which may contain one list many times, for those who visit it.
-    guard try containsUnset(value, at: root.position) else { return value }
-    return withoutUnset(value)
+    do throws(CELError) {
+      // Also bounds the result, which may contain one list many times, for those who visit it.
+      return try containsUnset(value) ? withoutUnset(value) : value
+    } catch {
+      throw error.located(at: root.position)
+    }
   }
 
   mutating func condition(_ node: Node) throws(CELError) -> Bool {
@@ -29,63 +32,58 @@ struct Evaluator {
 
   // MARK: Steps
 
-  mutating func take(_ steps: Int = 1, at position: CELPosition) throws(CELError) {
-    guard steps <= remainingSteps else { throw outOfSteps(at: position) }
+  mutating func take(_ steps: Int = 1) throws(CELError) {
+    guard steps <= remainingSteps else { throw outOfSteps() }
     remainingSteps -= steps
   }
 
-  private mutating func outOfSteps(at position: CELPosition) -> CELError {
+  private mutating func outOfSteps() -> CELError {
     remainingSteps = 0
-    return CELError(
-      .stepLimit, "The evaluation takes more than \(environment.stepLimit) steps.", at: position)
+    return .here(.stepLimit, "The evaluation takes more than \(environment.stepLimit) steps.")
   }
 
-  mutating func take(bytes: Int, at position: CELPosition) throws(CELError) {
-    try take(bytes / 16, at: position)
-  }
+  mutating func take(bytes: Int) throws(CELError) { try take(bytes / 16) }
 
   // MARK: Nodes
 
-  /// Only dispatches: its frame is on the stack once per level of the tree.
+  /// Only dispatches: its frame is on the stack once per level of the tree. Errors that do not have a
+  /// position get that of the node.
   mutating func value(of node: Node) throws(CELError) -> CELValue {
-    try take(at: node.position)
-    switch node.kind {
-    case .literal(let value): return value
-    case .name(let name): return try value(named: name, at: node.position)
-    case .member(let operand, let member):
-      return try self.member(member, of: operand, at: node.position)
-    case .index(let operand, let index): return try element(of: operand, index, at: node.position)
-    case .presence(let operand, let member): return try has(member, operand, at: node.position)
-    case .call(let name, let arguments):
-      return try call(name, arguments, at: node.position)
-    case .method(let receiver, let name, let arguments):
-      return try call(name, on: receiver, arguments, at: node.position)
-    case .comprehension(let comprehension):
-      return try value(of: comprehension, at: node.position)
-    case .list(let elements): return try list(of: elements)
-    case .map(let entries): return try map(of: entries)
-    case .not(let operand): return try not(operand)
-    case .negation(let operand): return try negated(operand, at: node.position)
-    case .binary(let sign, let left, let right):
-      return try binary(sign, left, right, at: node.position)
-    case .logical(let sign, let operands): return try logical(sign, operands)
-    case .conditional(let condition, let first, let second):
-      return try value(of: isMet(condition) ? first : second)
+    do throws(CELError) {
+      try take()
+      switch node.kind {
+      case .literal(let value): return value
+      case .name(let name): return try value(named: name)
+      case .member(let operand, let member): return try self.member(member, of: operand)
+      case .index(let operand, let index): return try element(of: operand, index)
+      case .presence(let operand, let member): return try has(member, operand)
+      case .call(let name, let arguments): return try call(name, arguments)
+      case .method(let receiver, let name, let arguments):
+        return try call(name, on: receiver, arguments)
+      case .comprehension(let comprehension): return try value(of: comprehension)
+      case .list(let elements): return try list(of: elements)
+      case .map(let entries): return try map(of: entries)
+      case .not(let operand): return try not(operand)
+      case .negation(let operand): return try negated(operand)
+      case .binary(let sign, let left, let right): return try binary(sign, left, right)
+      case .logical(let sign, let operands): return try logical(sign, operands)
+      case .conditional(let condition, let first, let second):
+        return try value(of: isMet(condition) ? first : second)
+      }
+    } catch {
+      throw error.located(at: node.position)
     }
   }
 
-  private mutating func call(
-    _ name: String, _ arguments: [Node], at position: CELPosition
-  ) throws(CELError) -> CELValue {
-    let values = try values(of: arguments)
-    return try call(name, values, at: position)
+  private mutating func call(_ name: String, _ arguments: [Node]) throws(CELError) -> CELValue {
+    try call(name, values(of: arguments))
   }
 
   private mutating func call(
-    _ name: String, on receiver: Node, _ arguments: [Node], at position: CELPosition
+    _ name: String, on receiver: Node, _ arguments: [Node]
   ) throws(CELError) -> CELValue {
     let values = try values(of: [receiver] + arguments)
-    return try call(name, on: values[0], Array(values.dropFirst()), at: position)
+    return try call(name, on: values[0], Array(values.dropFirst()))
   }
 
   private mutating func list(of elements: [Node]) throws(CELError) -> CELValue {
@@ -96,17 +94,15 @@ struct Evaluator {
     .bool(!(try truth(of: value(of: operand), "The operand of !", at: operand.position)))
   }
 
-  private mutating func negated(
-    _ operand: Node, at position: CELPosition
-  ) throws(CELError) -> CELValue {
-    try negated(value(of: operand), at: position)
+  private mutating func negated(_ operand: Node) throws(CELError) -> CELValue {
+    try negated(value(of: operand))
   }
 
   private mutating func binary(
-    _ sign: BinaryOperator, _ left: Node, _ right: Node, at position: CELPosition
+    _ sign: BinaryOperator, _ left: Node, _ right: Node
   ) throws(CELError) -> CELValue {
     let left = try value(of: left)
-    return try apply(sign, left, value(of: right), at: position)
+    return try apply(sign, left, value(of: right))
   }
 
   private mutating func isMet(_ condition: Node) throws(CELError) -> Bool {
@@ -122,28 +118,25 @@ struct Evaluator {
 
   private func local(_ name: String) -> CELValue? { locals.last { $0.name == name }?.value }
 
-  private func value(named name: String, at position: CELPosition) throws(CELError) -> CELValue {
+  private func value(named name: String) throws(CELError) -> CELValue {
     if let value = local(name) ?? environment.variables[name] { return value.read }
     if CELValue.typeNames.contains(name) { return .type(name) }
-    throw CELError(
+    throw .here(
       .undeclared,
       "The variable \"\(name)\" has no value."
-        + Suggestion.text(for: name, among: environment.variables.keys), at: position)
+        + Suggestion.text(for: name, among: environment.variables.keys))
   }
 
-  private mutating func map(
-    of entries: [Node.Entry]
-  ) throws(CELError) -> CELValue {
+  private mutating func map(of entries: [Node.Entry]) throws(CELError) -> CELValue {
     var map: [CELValue: CELValue] = [:]
     for entry in entries {
-      let position = entry.key.position
       let key = try value(of: entry.key)
       guard key.isKey else {
-        throw mismatch(
-          "A key is a bool, an int, a uint or a string, not \(key.typeName).", [key], at: position)
+        throw mismatch("A key is a bool, an int, a uint or a string, not \(key.typeName).", [key])
+          .located(at: entry.key.position)
       }
       guard CELValue.find(key, in: map) == nil else {
-        throw CELError(.duplicateKey, "The key \(key) is repeated.", at: position)
+        throw CELError(.duplicateKey, "The key \(key) is repeated.", at: entry.key.position)
       }
       map[key] = try value(of: entry.value)
     }
@@ -153,18 +146,16 @@ struct Evaluator {
   // MARK: Errors
 
   /// An error about the types of operands; `nullOperand` if one is null.
-  func mismatch(
-    _ message: String, _ operands: [CELValue], at position: CELPosition
-  ) -> CELError {
-    CELError(
-      operands.contains(where: \.isNull) ? .nullOperand : .typeMismatch, message, at: position)
+  func mismatch(_ message: String, _ operands: [CELValue]) -> CELError {
+    CELError.here(operands.contains(where: \.isNull) ? .nullOperand : .typeMismatch, message)
   }
 
   private func truth(
     of value: CELValue, _ subject: @autoclosure () -> String, at position: CELPosition
   ) throws(CELError) -> Bool {
     guard case .bool(let truth) = value else {
-      throw mismatch("\(subject()) is of type \(value.typeName), not bool.", [value], at: position)
+      throw mismatch("\(subject()) is of type \(value.typeName), not bool.", [value])
+        .located(at: position)
     }
     return truth
   }
@@ -177,58 +168,46 @@ struct Evaluator {
     return environment.nullMembers.contains(path: path)
   }
 
-  private mutating func member(
-    _ member: String, of operand: Node, at position: CELPosition
-  ) throws(CELError) -> CELValue {
+  private mutating func member(_ member: String, of operand: Node) throws(CELError) -> CELValue {
     let value = try value(of: operand)
     switch value {
     case .map(let map):
       if let member = map[.string(member)] { return member.read }
-      throw CELError(.missingKey, "The map has no member \"\(member)\".", at: position)
+      throw .here(.missingKey, "The map has no member \"\(member)\".")
     case .null where readsNull(operand): return .null
-    default: throw noMember(member, value, at: position)
+    default: throw noMember(member, value)
     }
   }
 
-  private mutating func has(
-    _ member: String, _ operand: Node, at position: CELPosition
-  ) throws(CELError) -> CELValue {
+  private mutating func has(_ member: String, _ operand: Node) throws(CELError) -> CELValue {
     let value = try value(of: operand)
     switch value {
     case .map(let map): return .bool(!(map[.string(member)]?.isUnset ?? true))
     case .null where readsNull(operand): return false
-    default: throw noMember(member, value, at: position)
+    default: throw noMember(member, value)
     }
   }
 
-  private func noMember(
-    _ member: String, _ value: CELValue, at position: CELPosition
-  ) -> CELError {
-    mismatch(
-      "A value of type \(value.typeName) has no member \"\(member)\".", [value], at: position)
+  private func noMember(_ member: String, _ value: CELValue) -> CELError {
+    mismatch("A value of type \(value.typeName) has no member \"\(member)\".", [value])
   }
 
-  private mutating func element(
-    of operand: Node, _ index: Node, at position: CELPosition
-  ) throws(CELError) -> CELValue {
+  private mutating func element(of operand: Node, _ index: Node) throws(CELError) -> CELValue {
     let value = try value(of: operand)
     let key = try self.value(of: index)
     switch value {
     case .list(let elements) where key.isNumber:
       guard let index = key.exactIndex, elements.indices.contains(index) else {
-        throw CELError(
-          .indexOutOfRange, "The list of \(elements.count) elements has no index \(key).",
-          at: position)
+        throw .here(.indexOutOfRange, "The list of \(elements.count) elements has no index \(key).")
       }
       return elements[index].read
     case .map(let map) where key.isKey || key.isNumber:
       if let member = CELValue.stored(key, in: map) { return member.read }
-      throw CELError(.missingKey, "The map has no key \(key).", at: position)
+      throw .here(.missingKey, "The map has no key \(key).")
     case .null where readsNull(operand): return .null
     default:
       throw mismatch(
-        "A value of type \(value.typeName) has no index of type \(key.typeName).", [value, key],
-        at: position)
+        "A value of type \(value.typeName) has no index of type \(key.typeName).", [value, key])
     }
   }
 
@@ -265,10 +244,8 @@ struct Evaluator {
 
   // MARK: Macros
 
-  private mutating func value(
-    of comprehension: Node.Comprehension, at position: CELPosition
-  ) throws(CELError) -> CELValue {
-    let elements = try elements(of: comprehension, at: position)
+  private mutating func value(of comprehension: Node.Comprehension) throws(CELError) -> CELValue {
+    let elements = try elements(of: comprehension)
     locals.append((comprehension.variable, .null))
     defer { locals.removeLast() }
     switch comprehension.macro {
@@ -277,29 +254,33 @@ struct Evaluator {
     case .existsOne:
       return .bool(try select(elements, comprehension.body, .existsOne).count == 1)
     case .filter: return .list(try select(elements, comprehension.body, .filter))
-    case .map: return try mapped(elements, comprehension, at: position)
+    case .map: return try mapped(elements, comprehension)
     }
   }
 
   /// The elements of a list, or the keys of a map.
   private mutating func elements(
-    of comprehension: Node.Comprehension, at position: CELPosition
+    of comprehension: Node.Comprehension
   ) throws(CELError) -> [CELValue] {
     let range = try value(of: comprehension.range)
     switch range {
     case .list(let elements): return elements
     case .map(let map):
-      try take(map.count, at: position)
+      try take(map.count)
       return CELValue.keys(of: map)
     default:
       throw mismatch(
         "The macro \(comprehension.macro.rawValue) needs a list or a map, not "
-          + "\(range.typeName).", [range], at: comprehension.range.position)
+          + "\(range.typeName).", [range]
+      ).located(at: comprehension.range.position)
     }
   }
 
-  private mutating func bind(_ element: CELValue, at position: CELPosition) throws(CELError) {
-    try take(at: position)
+  /// - Parameter node: The one that a failure is about, if it is not the comprehension.
+  private mutating func bind(_ element: CELValue, at node: Node? = nil) throws(CELError) {
+    do throws(CELError) { try take() } catch {
+      throw node.map { error.located(at: $0.position) } ?? error
+    }
     locals[locals.count - 1].value = element.read
   }
 
@@ -309,7 +290,7 @@ struct Evaluator {
   ) throws(CELError) -> CELValue {
     var failure: CELError?
     for element in elements {
-      try bind(element, at: comprehension.body.position)
+      try bind(element, at: comprehension.body)
       if try isDecided(
         sign, by: comprehension.body, "The condition of \(comprehension.macro.rawValue)", &failure)
       {
@@ -325,7 +306,7 @@ struct Evaluator {
   ) throws(CELError) -> [CELValue] {
     var selected: [CELValue] = []
     for element in elements {
-      try bind(element, at: condition.position)
+      try bind(element, at: condition)
       let value = try value(of: condition)
       if try truth(of: value, "The condition of \(macro.rawValue)", at: condition.position) {
         selected.append(element)
@@ -335,13 +316,13 @@ struct Evaluator {
   }
 
   private mutating func mapped(
-    _ elements: [CELValue], _ comprehension: Node.Comprehension, at position: CELPosition
+    _ elements: [CELValue], _ comprehension: Node.Comprehension
   ) throws(CELError) -> CELValue {
     var selected = elements
     if let filter = comprehension.filter { selected = try select(elements, filter, .map) }
     var results: [CELValue] = []
     for element in selected {
-      try bind(element, at: position)
+      try bind(element)
       results.append(try value(of: comprehension.body))
     }
     return .list(results)
@@ -349,38 +330,35 @@ struct Evaluator {
 
   // MARK: Comparison
 
-  mutating func areEqual(
-    _ lhs: CELValue, _ rhs: CELValue, at position: CELPosition
-  ) throws(CELError) -> Bool {
+  mutating func areEqual(_ lhs: CELValue, _ rhs: CELValue) throws(CELError) -> Bool {
     var budget = CELValue.Budget(steps: remainingSteps)
     let areEqual = CELValue.equal(lhs, rhs, &budget)
-    if budget.steps < 0 { throw outOfSteps(at: position) }
+    if budget.steps < 0 { throw outOfSteps() }
     remainingSteps = budget.steps
-    guard let areEqual else { throw tooDeep(at: position) }
+    guard let areEqual else { throw tooDeep() }
     return areEqual
   }
 
-  private func tooDeep(at position: CELPosition) -> CELError {
-    CELError(
-      .tooDeep, "A value is nested deeper than \(CELValue.nestingLimit) levels.", at: position)
+  private func tooDeep() -> CELError {
+    CELError.here(.tooDeep, "A value is nested deeper than \(CELValue.nestingLimit) levels.")
   }
 
   // MARK: Unset members
 
   private mutating func containsUnset(
-    _ value: CELValue, levels: Int = CELValue.nestingLimit, at position: CELPosition
+    _ value: CELValue, levels: Int = CELValue.nestingLimit
   ) throws(CELError) -> Bool {
-    try take(at: position)
-    guard levels >= 0 else { throw tooDeep(at: position) }
+    try take()
+    guard levels >= 0 else { throw tooDeep() }
     var result = false
     switch value {
     case .unset: return true
     case .list(let elements):
       for element in elements
-      where try containsUnset(element, levels: levels - 1, at: position) { result = true }
+      where try containsUnset(element, levels: levels - 1) { result = true }
     case .map(let map):
       for element in map.values
-      where try containsUnset(element, levels: levels - 1, at: position) { result = true }
+      where try containsUnset(element, levels: levels - 1) { result = true }
     default: break
     }
     return result
