@@ -90,9 +90,7 @@ extension Sequence where Element: ParseObject {
     try reporting {
       let context = try ParseSwift.context
       var graph = ObjectGraph(context.firestore)
-      func save(
-        _ objects: ArraySlice<Element>
-      ) throws -> [Result<Element, ParseError>] {
+      return try committed(batchLimit, transaction, { $0.explained($1) }) { objects in
         let next = ObjectGraph(after: graph)
         let references = try objects.map { try next.add($0, mode) }
         try next.commit(context).run()
@@ -106,24 +104,6 @@ extension Sequence where Element: ParseObject {
           return references.map { _ in .failure(ParseError(error)) }
         }
       }
-      var results: [Result<Element, ParseError>] = []
-      let objects = Array(self)
-      for commit in try objects.commits(batchLimit, transaction) {
-        do { results += try save(commit) } catch {
-          guard try isRefusal(error, of: commit, transaction) else {
-            results += commit.map {
-              .failure(commit.count == 1 ? $0.explained(error) : ParseError(error))
-            }
-            continue
-          }
-          for object in commit {
-            do { results += try save([object]) } catch {
-              results.append(.failure(object.explained(error)))
-            }
-          }
-        }
-      }
-      return results
     }
   }
 
@@ -133,9 +113,7 @@ extension Sequence where Element: ParseObject {
     try await reporting {
       let context = try ParseSwift.context
       var graph = ObjectGraph(context.firestore)
-      func save(
-        _ objects: ArraySlice<Element>
-      ) async throws -> [Result<Element, ParseError>] {
+      return try await committed(batchLimit, transaction, { $0.explained($1) }) { objects in
         let next = ObjectGraph(after: graph)
         let references = try objects.map { try next.add($0, mode) }
         try await next.commit(context).run()
@@ -149,25 +127,61 @@ extension Sequence where Element: ParseObject {
           return references.map { _ in .failure(ParseError(error)) }
         }
       }
-      var results: [Result<Element, ParseError>] = []
-      let objects = Array(self)
-      for commit in try objects.commits(batchLimit, transaction) {
-        do { results += try await save(commit) } catch {
-          guard try isRefusal(error, of: commit, transaction) else {
-            results += commit.map {
-              .failure(commit.count == 1 ? $0.explained(error) : ParseError(error))
-            }
-            continue
-          }
-          for object in commit {
-            do { results += try await save([object]) } catch {
-              results.append(.failure(object.explained(error)))
-            }
+    }
+  }
+
+  // MARK: Commits
+
+  /// Commits up to `batchLimit` objects at a time, and each of them alone after a refusal.
+  private func committed<Value>(
+    _ batchLimit: Int?, _ transaction: Bool, _ explained: (Element, any Error) -> ParseError,
+    _ commit: (ArraySlice<Element>) throws -> [Result<Value, ParseError>]
+  ) throws -> [Result<Value, ParseError>] {
+    var results: [Result<Value, ParseError>] = []
+    for objects in try Array(self).commits(batchLimit, transaction) {
+      do { results += try commit(objects) } catch {
+        guard try isRefusal(error, of: objects, transaction) else {
+          results += Self.failed(objects, error, explained)
+          continue
+        }
+        for object in objects {
+          do { results += try commit([object]) } catch {
+            results.append(.failure(explained(object, error)))
           }
         }
       }
-      return results
     }
+    return results
+  }
+
+  /// Same as the synchronous form.
+  private func committed<Value>(
+    _ batchLimit: Int?, _ transaction: Bool, _ explained: (Element, any Error) -> ParseError,
+    _ commit: (ArraySlice<Element>) async throws -> [Result<Value, ParseError>]
+  ) async throws -> [Result<Value, ParseError>] {
+    var results: [Result<Value, ParseError>] = []
+    for objects in try Array(self).commits(batchLimit, transaction) {
+      do { results += try await commit(objects) } catch {
+        guard try isRefusal(error, of: objects, transaction) else {
+          results += Self.failed(objects, error, explained)
+          continue
+        }
+        for object in objects {
+          do { results += try await commit([object]) } catch {
+            results.append(.failure(explained(object, error)))
+          }
+        }
+      }
+    }
+    return results
+  }
+
+  /// The results of a commit that failed, and is not repeated.
+  private static func failed<Value>(
+    _ objects: ArraySlice<Element>, _ error: any Error,
+    _ explained: (Element, any Error) -> ParseError
+  ) -> [Result<Value, ParseError>] {
+    objects.map { .failure(objects.count == 1 ? explained($0, error) : ParseError(error)) }
   }
 
   /// Whether a commit of several objects was refused, so that some of them may be saved alone. One
@@ -251,28 +265,10 @@ extension Sequence where Element: ParseObject {
   ) throws(ParseError) -> [Result<Void, ParseError>] {
     try reporting {
       let context = try ParseSwift.context
-      func delete(_ objects: ArraySlice<Element>) throws {
+      return try committed(batchLimit, transaction, { ParseError($1) }) { objects in
         try Element.deletion(objects.map { try $0.savedId() }, context).run()
+        return objects.map { _ in .success(()) }
       }
-      var results: [Result<Void, ParseError>] = []
-      let objects = Array(self)
-      for commit in try objects.commits(batchLimit, transaction) {
-        do {
-          try delete(commit)
-          results += commit.map { _ in .success(()) }
-        } catch {
-          guard try isRefusal(error, of: commit, transaction) else {
-            results += commit.map { _ in .failure(ParseError(error)) }
-            continue
-          }
-          for object in commit {
-            do { results.append(.success(try delete([object]))) } catch {
-              results.append(.failure(ParseError(error)))
-            }
-          }
-        }
-      }
-      return results
     }
   }
 
@@ -283,28 +279,10 @@ extension Sequence where Element: ParseObject {
   ) async throws(ParseError) -> [Result<Void, ParseError>] {
     try await reporting {
       let context = try ParseSwift.context
-      func delete(_ objects: ArraySlice<Element>) async throws {
+      return try await committed(batchLimit, transaction, { ParseError($1) }) { objects in
         try await Element.deletion(objects.map { try $0.savedId() }, context).run()
+        return objects.map { _ in .success(()) }
       }
-      var results: [Result<Void, ParseError>] = []
-      let objects = Array(self)
-      for commit in try objects.commits(batchLimit, transaction) {
-        do {
-          try await delete(commit)
-          results += commit.map { _ in .success(()) }
-        } catch {
-          guard try isRefusal(error, of: commit, transaction) else {
-            results += commit.map { _ in .failure(ParseError(error)) }
-            continue
-          }
-          for object in commit {
-            do { results.append(.success(try await delete([object]))) } catch {
-              results.append(.failure(ParseError(error)))
-            }
-          }
-        }
-      }
-      return results
     }
   }
 
