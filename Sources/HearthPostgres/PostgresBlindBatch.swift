@@ -227,7 +227,7 @@
       let rows = Array(rows)
       // Before them, and the end of the transaction behind.
       let first = statements.count - batch.waves.count
-      guard rows.count == statements.count + 1 else { throw Self.incomplete }
+      guard rows.count == statements.count + 1 else { throw PostgresQueries.incomplete }
       // The waves have done nothing then.
       let format = rows[isLarge ? 1 : 0].integer(0, 0) ?? 0
       guard format == PostgresSchema.format else { throw PostgresSchema.upgraded(to: format) }
@@ -252,13 +252,10 @@
         }
         guard let answer = RemoteBlindAnswer.Wave(bytes),
           answer.outcomes.count == wave.writes.count
-        else { throw Self.incomplete }
+        else { throw PostgresQueries.incomplete }
         waves.append(answer)
       }
       return RemoteBlindAnswer(waves: waves)
     }
-
-    private static let incomplete = Status(
-      .internal, "PostgreSQL answered fewer statements than it was asked.")
   }
 #endif

@@ -1,4 +1,6 @@
 #if Postgres
+  import HearthEngine
+
   /// Parameters in PostgreSQL's binary form.
   enum PostgresParameter {
     private static let bytea: UInt32 = 17
@@ -12,6 +14,11 @@
     static func array(_ values: [[UInt8]?]) -> [UInt8] { array(bytea, values) }
 
     static func array(_ values: [Int64?]) -> [UInt8] { array(int8, values.map { $0.map(integer) }) }
+
+    /// The collections and the ids.
+    static func keys(_ keys: [RemoteKey]) -> [[UInt8]?] {
+      [array(keys.map(\.collection)), array(keys.map(\.id))]
+    }
 
     static func array(_ values: [Bool]) -> [UInt8] { array(bool, values.map { [$0 ? 1 : 0] }) }
 

@@ -80,11 +80,7 @@
           LATERAL (SELECT * FROM hearth_documents d
             WHERE d.collection = hearth_key(k.collection, 1000)
             AND d.id = hearth_key(k.id, 1600) LIMIT 1) d
-          """,
-          [
-            PostgresParameter.array(keys.map(\.collection)),
-            PostgresParameter.array(keys.map(\.id)),
-          ])
+          """, PostgresParameter.keys(keys))
       case .collection(_, let page?):
         let limit = PostgresSchema.idLimit
         var (condition, parameters) = condition(scope, on: "d", from: 1)
@@ -167,11 +163,7 @@
           (\(table).collection, \(table).id) IN (
             SELECT hearth_key(c, 1000), hearth_key(i, 1600)
             FROM unnest($\(first)::bytea[], $\(first + 1)::bytea[]) AS k(c, i))
-          """,
-          [
-            PostgresParameter.array(keys.map(\.collection)),
-            PostgresParameter.array(keys.map(\.id)),
-          ]
+          """, PostgresParameter.keys(keys)
         )
       case .collection(let ids, _):
         return ("\(table).collection = hearth_key($\(first)::bytea, 1000)", [ids])
@@ -351,7 +343,7 @@
         updateTime: rows.integer(row, column + 1) ?? 0, body: body)
     }
 
-    private static let incomplete = Status(
+    static let incomplete = Status(
       .internal, "PostgreSQL answered fewer statements than it was asked.")
   }
 #endif

@@ -356,21 +356,11 @@
         PostgresStatement(
           "SELECT pg_advisory_xact_lock(hashtext('hearth'), hashtext(current_schema()))")
       ])
-      let rows = try run([
-        PostgresStatement(
-          "SELECT to_regclass(quote_ident(current_schema()) || '.hearth_store') IS NOT NULL")
-      ])
-      if rows.first?.isTrue(0, 0) != true {
+      if try !hasTables() {
         for statement in PostgresSchema.creation { _ = try run([PostgresStatement(statement)]) }
       }
-      let format =
-        try run([PostgresStatement("SELECT format FROM hearth_store")]).first?.integer(0, 0) ?? 0
-      guard (1...PostgresSchema.format).contains(format) else {
-        throw PostgresFailure(
-          state: "0A000",
-          message: "The tables have the format \(format), and this version of Hearth reads "
-            + "\(PostgresSchema.format). Use a newer version of Hearth.")
-      }
+      let format = try format()
+      guard (1...PostgresSchema.format).contains(format) else { throw Self.newer(format) }
       if format < PostgresSchema.format {
         // In the order of commits: a process of an older version may be writing.
         _ = try run([PostgresStatement("SELECT true FROM hearth_store FOR UPDATE")])
@@ -384,27 +374,39 @@
 
     /// Throws unless the tables are there, in the format of this version.
     fileprivate func checkTables() throws(PostgresFailure) {
-      let rows = try run([
-        PostgresStatement(
-          "SELECT to_regclass(quote_ident(current_schema()) || '.hearth_store') IS NOT NULL")
-      ])
-      guard rows.first?.isTrue(0, 0) == true else {
+      guard try hasTables() else {
         throw PostgresFailure(
           state: "3F000",
           message:
             "The schema has no tables of Hearth. Open the database once for writing, which makes "
             + "them.")
       }
-      let format =
-        try run([PostgresStatement("SELECT format FROM hearth_store")]).first?.integer(0, 0) ?? 0
-      guard format != PostgresSchema.format else { return }
+      let format = try format()
+      if format > PostgresSchema.format { throw Self.newer(format) }
+      guard format < PostgresSchema.format else { return }
       throw PostgresFailure(
         state: "0A000",
-        message: format > PostgresSchema.format
-          ? "The tables have the format \(format), and this version of Hearth reads "
-            + "\(PostgresSchema.format). Use a newer version of Hearth."
-          : "The tables have the format \(format). Open the database once for writing, which brings them "
-            + "to the format \(PostgresSchema.format).")
+        message: "The tables have the format \(format). Open the database once for writing, which "
+          + "brings them to the format \(PostgresSchema.format).")
+    }
+
+    private func hasTables() throws(PostgresFailure) -> Bool {
+      let rows = try run([
+        PostgresStatement(
+          "SELECT to_regclass(quote_ident(current_schema()) || '.hearth_store') IS NOT NULL")
+      ])
+      return rows.first?.isTrue(0, 0) == true
+    }
+
+    private func format() throws(PostgresFailure) -> Int64 {
+      try run([PostgresStatement("SELECT format FROM hearth_store")]).first?.integer(0, 0) ?? 0
+    }
+
+    private static func newer(_ format: Int64) -> PostgresFailure {
+      PostgresFailure(
+        state: "0A000",
+        message: "The tables have the format \(format), and this version of Hearth reads "
+          + "\(PostgresSchema.format). Use a newer version of Hearth.")
     }
 
     /// The name of this schema's notifications.

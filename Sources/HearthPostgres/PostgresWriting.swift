@@ -320,12 +320,6 @@
       PostgresParameter.integer(Int64(bitPattern: value))
     }
 
-    private static func keys(_ keys: [RemoteKey]) -> [[UInt8]?] {
-      [
-        PostgresParameter.array(keys.map(\.collection)), PostgresParameter.array(keys.map(\.id)),
-      ]
-    }
-
     private mutating func addDocuments(_ changes: [RemoteChange]) {
       // The last version of each.
       var last: [[UInt8]: Int] = [:]
@@ -338,7 +332,7 @@
             """
             DELETE FROM hearth_documents d USING unnest($1::bytea[], $2::bytea[]) AS k(c, i)
             WHERE d.collection = hearth_key(k.c, 1000) AND d.id = hearth_key(k.i, 1600)
-            """, Self.keys(deleted.map(\.key))))
+            """, PostgresParameter.keys(deleted.map(\.key))))
       }
       let stored = newest.filter { $0.after != nil }
       guard !stored.isEmpty else { return }
@@ -352,7 +346,7 @@
           ON CONFLICT (collection, id) DO UPDATE SET sequence = excluded.sequence,
             created = excluded.created, updated = excluded.updated, body = excluded.body
           """,
-          Self.keys(stored.map(\.key)) + [
+          PostgresParameter.keys(stored.map(\.key)) + [
             PostgresParameter.array(stored.map(\.key.collectionID)),
             PostgresParameter.array(stored.map(\.key.name)),
             PostgresParameter.array(stored.map { $0.after.map { Int64(bitPattern: $0.sequence) } }),
@@ -392,7 +386,7 @@
             RETURNING size)
           \(update), logged_bytes = logged_bytes + (SELECT sum(size) FROM logged)
           """,
-          numbers + Self.keys(changes.map(\.key)) + [
+          numbers + PostgresParameter.keys(changes.map(\.key)) + [
             PostgresParameter.array(changes.map(\.key.collectionID)),
             PostgresParameter.array(changes.map(\.key.name)),
             PostgresParameter.array(changes.map { Int64?(Int64(bitPattern: $0.sequence)) }),
@@ -433,7 +427,7 @@
           FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bytea[]) AS a(c, i, n, k)
           ON CONFLICT (number, key) DO NOTHING
           """,
-          Self.keys(net.added.map(\.document)) + [
+          PostgresParameter.keys(net.added.map(\.document)) + [
             PostgresParameter.array(net.added.map { Int64?(Int64($0.index)) }),
             PostgresParameter.array(net.added.map(\.key)),
           ]))
