@@ -10,9 +10,6 @@ struct SwiftSource {
     text += "\n"
   }
 
-  /// A line that is not indented.
-  mutating func verbatim(_ line: some StringProtocol) { text += line + "\n" }
-
   /// The lines of `body`, indented.
   mutating func indented(_ body: (inout SwiftSource) -> Void) {
     depth += 1
@@ -38,25 +35,14 @@ struct SwiftSource {
     _ name: String, _ parameters: [String], _ effects: String = "",
     _ body: (inout SwiftSource) -> Void
   ) {
-    let whole = "\(name)(\(parameters.joined(separator: ", ")))\(effects) {"
-    if fits(whole) {
-      line(whole)
-    } else {
-      line("\(name)(")
-      indented { $0.fill(parameters) }
-      line(")\(effects) {")
-    }
+    list("\(name)(", parameters, ")\(effects) {")
     indented(body)
     line("}")
   }
 
   /// A call of the result of a call: `ref(id: id).execute()`
   mutating func chainedCall(_ name: String, _ arguments: [String], _ next: String) {
-    let whole = "\(name)(\(arguments.joined(separator: ", ")))\(next)"
-    if fits(whole) { return line(whole) }
-    line("\(name)(")
-    indented { $0.fill(arguments) }
-    line(")\(next)")
+    list("\(name)(", arguments, ")\(next)")
   }
 
   /// A computed property, on one line if it fits.
@@ -68,11 +54,7 @@ struct SwiftSource {
 
   /// `let all: [Genre] = [.DRAMA, .COMEDY]`; a longer one has a comma after the last element.
   mutating func collection(_ head: String, _ elements: [String]) {
-    let whole = "\(head)[\(elements.joined(separator: ", "))]"
-    if fits(whole) { return line(whole) }
-    line("\(head)[")
-    indented { $0.fill(elements, isClosed: true) }
-    line("]")
+    list("\(head)[", elements, "]", isClosed: true)
   }
 
   /// `DataConnect.dataConnect(…)`
@@ -102,6 +84,19 @@ struct SwiftSource {
   }
 
   func fits(_ line: String) -> Bool { depth * 2 + line.count <= Self.width }
+
+  /// On one line if it fits.
+  ///
+  /// - Parameter isClosed: Otherwise it has a comma after the last item.
+  private mutating func list(
+    _ head: String, _ items: [String], _ tail: String, isClosed: Bool = false
+  ) {
+    let whole = head + items.joined(separator: ", ") + tail
+    if fits(whole) { return line(whole) }
+    line(head)
+    indented { $0.fill(items, isClosed: isClosed) }
+    line(tail)
+  }
 
   private mutating func fill(_ items: [String], isClosed: Bool = false) {
     var row = ""

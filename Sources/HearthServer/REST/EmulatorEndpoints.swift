@@ -18,19 +18,12 @@
         defer { catalog.endUse(of: name, database) }
         try await clear(database)
       case .export(let project):
-        let files = try await Files(project, body, catalog, for: .reading)
-        defer { catalog.endUse(of: files.name, files.database) }
-        let path = files.path
-        try await Self.readable {
-          _ = try await files.backend.export(to: path, replacing: false, nil)
+        try await withFile(of: project, body, for: .reading) {
+          _ = try await $0.export(to: $1, replacing: false, nil)
         }
       case .load(let project):
-        let files = try await Files(project, body, catalog, for: .writing)
-        defer { catalog.endUse(of: files.name, files.database) }
-        let path = files.path
-        try await Self.readable {
-          _ = try await files.backend.importDocuments(
-            from: path, skippingInvalidLines: false, nil)
+        try await withFile(of: project, body, for: .writing) {
+          _ = try await $0.importDocuments(from: $1, skippingInvalidLines: false, nil)
         }
       default: break
       }
@@ -52,10 +45,39 @@
       }
     }
 
-    /// Files are read and written here: not on an event loop.
-    private static func readable(_ body: () async throws -> Void) async throws {
+    /// The body of an export or import, as Google's tools send it.
+    private struct Body: Decodable {
+      var database: String
+      var export_directory: String
+      var export_name: String
+    }
+
+    /// Reads or writes the file that a body names: not on an event loop.
+    private func withFile(
+      of project: String, _ body: [UInt8], for purpose: DatabaseCatalog.Purpose,
+      _ use: (any FileBackend, String) async throws -> Void
+    ) async throws {
+      guard let body = try? JSONDecoder().decode(Body.self, from: Data(body)) else {
+        throw Status.invalidArgument(
+          "The body has a database, an export_directory and an export_name.")
+      }
+      let name = try DatabaseName(body.database)
+      guard name.project == project else {
+        throw Status.invalidArgument("The database is of another project than the path.")
+      }
+      guard !body.export_name.isEmpty, !body.export_name.contains("/") else {
+        throw Status.invalidArgument(
+          "An export_name is the name of a file in the export_directory.")
+      }
+      let database = try await catalog.use(name, for: purpose)
+      defer { catalog.endUse(of: name, database) }
+      guard let backend = database.backend as? any FileBackend else {
+        throw Status(.unimplemented, "Only a database in a file is exported and imported.")
+      }
       do {
-        try await withTaskExecutorPreference(globalConcurrentExecutor, operation: body)
+        try await withTaskExecutorPreference(globalConcurrentExecutor) {
+          try await use(backend, body.export_directory + "/" + body.export_name + ".jsonl")
+        }
       } catch let status as Status {
         throw status
       } catch {
@@ -63,47 +85,6 @@
         let error = error as NSError
         throw Status(
           Status.Code(rawValue: error.code) ?? .unavailable, error.localizedDescription)
-      }
-    }
-
-    /// The body of an export or import, as Google's tools send it.
-    private struct Files {
-      private struct Body: Decodable {
-        var database: String
-        var export_directory: String
-        var export_name: String
-      }
-
-      /// In use, until `DatabaseCatalog.endUse`.
-      let name: DatabaseName
-      let database: ServedDatabase
-      let backend: any FileBackend
-      let path: String
-
-      init(
-        _ project: String, _ body: [UInt8], _ catalog: DatabaseCatalog,
-        for purpose: DatabaseCatalog.Purpose
-      ) async throws(Status) {
-        guard let body = try? JSONDecoder().decode(Body.self, from: Data(body)) else {
-          throw .invalidArgument(
-            "The body has a database, an export_directory and an export_name.")
-        }
-        let name = try DatabaseName(body.database)
-        guard name.project == project else {
-          throw .invalidArgument("The database is of another project than the path.")
-        }
-        guard !body.export_name.isEmpty, !body.export_name.contains("/") else {
-          throw .invalidArgument("An export_name is the name of a file in the export_directory.")
-        }
-        let database = try await catalog.use(name, for: purpose)
-        guard let backend = database.backend as? any FileBackend else {
-          catalog.endUse(of: name, database)
-          throw Status(.unimplemented, "Only a database in a file is exported and imported.")
-        }
-        self.name = name
-        self.database = database
-        self.backend = backend
-        path = body.export_directory + "/" + body.export_name + ".jsonl"
       }
     }
   }

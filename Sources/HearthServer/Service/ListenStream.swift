@@ -138,10 +138,7 @@
       case .addTarget(let target): await add(target)
       case .removeTarget(let id):
         remove(id)
-        change(
-          .with {
-            $0.targetChangeType = .remove; $0.targetIds = [id]
-          })
+        change(.remove, of: id)
       case nil: throw Status.invalidArgument("A listen request adds or removes a target.")
       }
     }
@@ -175,16 +172,8 @@
         if isForeign { token = nil }
         var target = Target(isOnce: proto.once, expectsCount: proto.hasExpectedCount)
         target.project = project
-        change(
-          .with {
-            $0.targetChangeType = .add; $0.targetIds = [id]
-          })
-        if isForeign {
-          change(
-            .with {
-              $0.targetChangeType = .reset; $0.targetIds = [id]
-            })
-        }
+        change(.add, of: id)
+        if isForeign { change(.reset, of: id) }
         var added: [(id: Int, target: Listener.Target)] = []
         for (kind, listened) in watched {
           lastMember += 1
@@ -272,12 +261,7 @@
     }
 
     private func fail(_ id: Int32, _ status: Status) {
-      change(
-        .with {
-          $0.targetChangeType = .remove
-          $0.targetIds = [id]
-          $0.cause = .init(name.named(status))
-        })
+      change(.remove, of: id, .with { $0.cause = .init(name.named(status)) })
     }
 
     // MARK: Events
@@ -313,12 +297,7 @@
           delete(path, id, at: try await time(of: event).sent)
         }
       case .query:
-        if event.isFullResync {
-          change(
-            .with {
-              $0.targetChangeType = .reset; $0.targetIds = [id]
-            })
-        }
+        if event.isFullResync { change(.reset, of: id) }
         guard let changes = event.changes else {
           for document in event.list.documents { try await put(document, id, target) }
           return
@@ -452,19 +431,13 @@
         }
         targets[id]?.isCurrent = true
         if target.isOnce { done.append(id) }
-        var current = snapshot
-        current.targetChangeType = .current
-        current.targetIds = [id]
-        change(current)
+        change(.current, of: id, snapshot)
       }
       changeOfAll(snapshot)
       self.snapshot = snapshot
       for id in done {
         remove(id)
-        change(
-          .with {
-            $0.targetChangeType = .remove; $0.targetIds = [id]
-          })
+        change(.remove, of: id)
       }
     }
 
@@ -478,6 +451,16 @@
     }
 
     private func change(_ change: ProtoTargetChange) { message { $0.targetChange = change } }
+
+    private func change(
+      _ type: ProtoTargetChange.TargetChangeType, of id: Int32,
+      _ change: ProtoTargetChange = ProtoTargetChange()
+    ) {
+      var change = change
+      change.targetChangeType = type
+      change.targetIds = [id]
+      self.change(change)
+    }
 
     /// A snapshot of all targets. A client takes its token for each of them, also for one that has
     /// nothing yet.
