@@ -91,22 +91,17 @@ extension InputShape.Base: CustomStringConvertible {
 extension InputType {
   /// The shape of the variable's values.
   public var shape: InputShape {
-    switch self {
-    case .value(let type, let isNullable): InputShape(.value(type), isNullable: isNullable)
-    case .list(let element, let isNullable):
-      InputShape(.list(element.shape), isNullable: isNullable)
-    case .key(let table, let isNullable):
-      InputShape(.object("\(table)_Key"), isNullable: isNullable)
-    case .data(let table, let isNullable):
-      InputShape(.object("\(table)_Data"), isNullable: isNullable)
-    case .filter(let table, let isNullable):
-      InputShape(.object("\(table)_Filter"), isNullable: isNullable)
-    case .order(let table, let isNullable):
-      InputShape(.object("\(table)_Order"), isNullable: isNullable)
-    case .orderDirection(let isNullable):
-      InputShape(.choice(.orderDirection), isNullable: isNullable)
-    case .searchQueryFormat(let isNullable):
-      InputShape(.choice(.searchQueryFormat), isNullable: isNullable)
-    }
+    let base: InputShape.Base =
+      switch self {
+      case .value(let type, _): .value(type)
+      case .list(let element, _): .list(element.shape)
+      case .key(let table, _): .object("\(table)_Key")
+      case .data(let table, _): .object("\(table)_Data")
+      case .filter(let table, _): .object("\(table)_Filter")
+      case .order(let table, _): .object("\(table)_Order")
+      case .orderDirection: .choice(.orderDirection)
+      case .searchQueryFormat: .choice(.searchQueryFormat)
+      }
+    return InputShape(base, isNullable: isNullable)
   }
 }

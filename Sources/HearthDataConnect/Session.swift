@@ -48,6 +48,23 @@ final class Session {
       ?? Suggestion.closest(to: name, among: candidates)
   }
 
+  /// Reports an error. Nil, for the caller to return.
+  func refused<Value>(_ message: String, at position: Position) -> Value? {
+    diagnostics.error(message, at: position)
+    return nil
+  }
+
+  /// Reports a name that a table does not have, unless its declaration has an error.
+  func reportUnknown(
+    _ name: Name, as kind: String = "field", of table: String, among names: some Sequence<String>
+  ) {
+    if brokenFields[table]?.contains(name.text) == true { return }
+    diagnostics.error(
+      "\(table) has no \(kind) \"\(name.text)\"."
+        + suggestion(for: name.text, among: names, otherwise: "Name another."),
+      at: name.position)
+  }
+
   func object(_ name: String) -> InputObject? {
     types.object(name) ?? DirectiveDefinition.objects.first { $0.name == name }
   }
@@ -87,7 +104,7 @@ final class Session {
     guard let definition = DirectiveDefinition.byName[name] else {
       // Internal directives of the service that this dialect comes from.
       if name.hasPrefix("fdc_") { return nil }
-      diagnostics.error(
+      return refused(
         "There is no directive @\(name)."
           + suggestion(
             for: "@\(name)",
@@ -95,16 +112,14 @@ final class Session {
               "@\($0.name)"
             }, otherwise: "Remove it."),
         at: directive.name.position)
-      return nil
     }
     guard definition.places.contains(place) else {
       let places = definition.places.map(\.phrase)
       var unique: [String] = []
       for place in places where !unique.contains(place) { unique.append(place) }
-      diagnostics.error(
+      return refused(
         "@\(name) is not possible on \(place.phrase): put it on \(unique.joined(separator: " or "))"
           + ".", at: directive.name.position)
-      return nil
     }
     return coerceMembers(
       directive.arguments.filter { $0.name.text != rawArgument }, of: definition.arguments,
@@ -137,8 +152,11 @@ extension Array where Element == Literal.Member {
 }
 
 extension DirectiveSyntax {
-  func argument(_ name: String) -> ValueSyntax? {
-    arguments.first { $0.name.text == name }?.value
+  func argument(_ name: String) -> ValueSyntax? { arguments[name] }
+
+  /// The place of an argument, or of the directive without it.
+  func position(of argument: String) -> Position {
+    arguments[argument]?.position ?? name.position
   }
 
   /// The strings of an argument with their places. A single string counts as a list.

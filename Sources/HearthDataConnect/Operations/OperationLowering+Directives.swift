@@ -56,8 +56,7 @@ extension OperationLowering {
     else { return nil }
     if let expression = arguments.string("expr") {
       session.checkExpression(
-        expression, scope.context(kind),
-        at: directive.argument("expr")?.position ?? directive.name.position)
+        expression, scope.context(kind), at: directive.position(of: "expr"))
     }
     return arguments
   }

@@ -40,8 +40,7 @@ extension OperationLowering {
       responseKey: syntax.responseKey.text, name: name, kind: .typename)
     var checks: [(Check, Position)] = []
     selection.modifiers = combined(
-      flat.modifiers, with: syntax.directives, at: .field, position: syntax.name.position,
-      checks: &checks)
+      flat.modifiers, with: syntax.directives, at: .field, checks: &checks)
     selection.modifiers.checks = checks.map(\.0)
 
     guard let field = field(name, of: parent) else {
@@ -63,10 +62,9 @@ extension OperationLowering {
       let flag = selection.arguments["distinct"]
     {
       guard case .bool(let isDistinct) = flag else {
-        session.diagnostics.error(
+        return session.refused(
           "distinct of an aggregate takes no variable: write true or false.",
-          at: syntax.argument("distinct")?.position ?? syntax.name.position)
-        return nil
+          at: syntax.position(of: "distinct"))
       }
       selection.kind = .aggregate(function, column: column, isDistinct: isDistinct)
       selection.arguments = []
@@ -78,9 +76,8 @@ extension OperationLowering {
     switch field.result {
     case .value(let type):
       if syntax.selections != nil {
-        session.diagnostics.error(
+        return session.refused(
           "\(name) is of type \(type) and has no fields: remove { … }.", at: syntax.name.position)
-        return nil
       }
       inner = nil
     case .row(let type, _): inner = session.tables[type].map { .table($0) }
@@ -91,10 +88,9 @@ extension OperationLowering {
     }
     if let inner {
       guard let selections = syntax.selections else {
-        session.diagnostics.error(
+        return session.refused(
           "\(name) is of type \(inner.name): add { … } with the fields to select.",
           at: syntax.name.position)
-        return nil
       }
       var rowChecks: [(Check, Position)] = []
       children = lowerFields(selections, of: inner, nesting: nesting + 1, checks: &rowChecks)
@@ -161,8 +157,7 @@ extension OperationLowering {
     for name in ["limit", "offset"] {
       if case .int(let number)? = arguments[name], number < 0 {
         session.diagnostics.error(
-          "\(name) cannot be negative: write 0 or more.",
-          at: syntax.argument(name)?.position ?? syntax.name.position)
+          "\(name) cannot be negative: write 0 or more.", at: syntax.position(of: name))
         return false
       }
     }
@@ -171,7 +166,8 @@ extension OperationLowering {
 }
 
 extension FieldSyntax {
-  func argument(_ name: String) -> ValueSyntax? {
-    arguments.first { $0.name.text == name }?.value
+  /// The place of an argument, or of the field without it.
+  func position(of argument: String) -> Position {
+    arguments[argument]?.position ?? name.position
   }
 }

@@ -66,22 +66,18 @@ extension OperationLowering {
         }
         guard matches(fragment.typeCondition, parent, at: name.position, fragment: name.text)
         else { continue }
-        var inner = modifiers
+        var inner = combined(modifiers, with: directives, at: .fragmentSpread, checks: &checks)
         inner = combined(
-          inner, with: directives, at: .fragmentSpread, position: name.position, checks: &checks)
-        inner = combined(
-          inner, with: fragment.directives, at: .fragmentDefinition,
-          position: fragment.name.position, checks: &checks)
+          inner, with: fragment.directives, at: .fragmentDefinition, checks: &checks)
         result += flatten(
           fragment.selections, of: parent, modifiers: inner, path: path + [name.text],
           checks: &checks)
-      case .inline(let condition, let directives, let selections, let position):
+      case .inline(let condition, let directives, let selections, _):
         fieldCount += 1
         if let condition, !matches(condition, parent, at: condition.position, fragment: nil) {
           continue
         }
-        let inner = combined(
-          modifiers, with: directives, at: .inlineFragment, position: position, checks: &checks)
+        let inner = combined(modifiers, with: directives, at: .inlineFragment, checks: &checks)
         result += flatten(
           selections, of: parent, modifiers: inner, path: path + [""], checks: &checks)
       }
@@ -112,7 +108,7 @@ extension OperationLowering {
   /// The modifiers of a field inside of a fragment or with directives.
   mutating func combined(
     _ outer: Modifiers, with directives: [DirectiveSyntax], at place: DirectiveDefinition.Place,
-    position: Position, checks: inout [(Check, Position)]
+    checks: inout [(Check, Position)]
   ) -> Modifiers {
     session.checkRepetition(of: directives)
     var result = outer

@@ -19,21 +19,20 @@ extension OperationLowering {
     }
     var result: [LoweredField] = []
     for field in flat {
-      if let lowered = lowerRoot(field, kind: kind, isNested: isNested) { result.append(lowered) }
+      if let lowered = lowerRoot(field, kind: kind) { result.append(lowered) }
       if !isNested { scope.responseKeys.append(field.syntax.responseKey.text) }
     }
     return result
   }
 
   private mutating func lowerRoot(
-    _ flat: FlatField, kind: DataConnectModel.Operation.Kind, isNested: Bool
+    _ flat: FlatField, kind: DataConnectModel.Operation.Kind
   ) -> LoweredField? {
     let syntax = flat.syntax
     let name = syntax.name.text
     var checks: [(Check, Position)] = []
     var modifiers = combined(
-      flat.modifiers, with: syntax.directives, at: .field, position: syntax.name.position,
-      checks: &checks)
+      flat.modifiers, with: syntax.directives, at: .field, checks: &checks)
     modifiers.checks = checks.map(\.0)
     func lowered(_ root: RootField, _ children: [LoweredField] = []) -> LoweredField {
       LoweredField(
@@ -45,17 +44,15 @@ extension OperationLowering {
     let isQueryInMutation = name == "query" && kind == .mutation
     if name == "__typename" || isQueryInMutation {
       if let argument = syntax.arguments.first {
-        session.diagnostics.error(
+        return session.refused(
           "\(name) has no arguments: remove \(argument.name.text).", at: argument.name.position)
-        return nil
       }
     }
     if name == "__typename" {
       if syntax.selections != nil {
-        session.diagnostics.error(
+        return session.refused(
           "__typename is of type String! and has no fields: remove { … }.",
           at: syntax.name.position)
-        return nil
       }
       return lowered(
         RootField(
@@ -63,9 +60,8 @@ extension OperationLowering {
     }
     if isQueryInMutation {
       guard let selections = syntax.selections else {
-        session.diagnostics.error(
+        return session.refused(
           "query is of type Query: add { … } with the fields to select.", at: syntax.name.position)
-        return nil
       }
       let children = lowerRoots(selections, kind: .query, isNested: true)
       return lowered(
@@ -99,9 +95,8 @@ extension OperationLowering {
     var children: [LoweredField] = []
     if let selections = syntax.selections {
       guard shape.canSelectRows else {
-        session.diagnostics.error(
+        return session.refused(
           "\(name) is of type Int! and has no fields: remove { … }.", at: syntax.name.position)
-        return nil
       }
       let isList = shape.result == .rows || shape.result == .keys
       var rowChecks: [(Check, Position)] = []
@@ -109,10 +104,9 @@ extension OperationLowering {
       root.modifiers.checks += checksOfRow(rowChecks, isList: isList)
       root.fragment = onlyFragment(selections)
     } else if kind == .query {
-      session.diagnostics.error(
+      return session.refused(
         "\(name) is of type \(shape.table): add { … } with the fields to select.",
         at: syntax.name.position)
-      return nil
     }
     return isValid ? lowered(root, children) : nil
   }
@@ -125,13 +119,13 @@ extension OperationLowering {
     if arguments["where"] == .object([]) {
       session.diagnostics.error(
         "An empty filter matches all rows: write all: true instead.",
-        at: syntax.argument("where")?.position ?? syntax.name.position)
+        at: syntax.position(of: "where"))
       return false
     }
     if arguments["all"] == .bool(false) {
       session.diagnostics.error(
         "\(shape.name) without a filter changes all rows: give where, or all: true.",
-        at: syntax.argument("all")?.position ?? syntax.name.position)
+        at: syntax.position(of: "all"))
       return false
     }
     return true

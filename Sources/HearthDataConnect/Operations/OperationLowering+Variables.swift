@@ -49,9 +49,8 @@ extension OperationLowering {
         }
       }
       if isBroken(name, session) { return nil }
-      session.diagnostics.error(
+      return session.refused(
         unknownType(name, object: object, session), at: syntax.position)
-      return nil
     }
   }
 
@@ -69,10 +68,7 @@ extension OperationLowering {
     if session.tables[name] != nil {
       return "\(name) is a table, not the type of a variable: use \(name)_Key or \(name)_Data."
     }
-    let scalars = [
-      "String", "Int", "Int64", "Float", "Boolean", "UUID", "Date", "Timestamp", "Any", "Vector",
-      "OrderDirection", "SearchQueryFormat",
-    ]
+    let scalars = ScalarForms.names + ["OrderDirection", "SearchQueryFormat"]
     if name == "ID" { return "There is no type ID: use UUID or String." }
     let suffixes = ["_Key", "_Data", "_Filter", "_Order"]
     let suggestion = session.suggestion(
@@ -108,7 +104,7 @@ extension OperationLowering {
               isList
                 ? "maxCount is at least 0: write the number of rows."
                 : "maxCount is for lists, and $\(variable.name) is none: remove it.",
-              at: directive.argument("maxCount")?.position ?? directive.name.position)
+              at: directive.position(of: "maxCount"))
           } else {
             variable.maximumCount = Int(count)
           }
@@ -117,7 +113,7 @@ extension OperationLowering {
         guard let table, let object = session.types.object("\(table)_Data") else {
           session.diagnostics.error(
             "fields is for variables of a type like Movie_Data: remove it.",
-            at: directive.argument("fields")?.position ?? directive.name.position)
+            at: directive.position(of: "fields"))
           continue
         }
         var allowed: [String] = []
@@ -128,12 +124,9 @@ extension OperationLowering {
             case .column where field?.form == .plain, .reference: allowed.append(word)
             default:
               if session.isBroken(word, in: table) { continue }
-              session.diagnostics.error(
-                "\(table) has no field \"\(word)\"."
-                  + session.suggestion(
-                    for: word, among: session.tables[table]?.table.columns.map(\.name) ?? [],
-                    otherwise: "Name another."),
-                at: name.position)
+              session.reportUnknown(
+                Name(text: word, position: name.position), of: table,
+                among: session.tables[table]?.table.columns.map(\.name) ?? [])
             }
           }
         }

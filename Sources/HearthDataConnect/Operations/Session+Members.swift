@@ -63,7 +63,7 @@ extension Session {
       }
       if object.role == .data || field.shape.base == .value(.vector) {
         isValid =
-          checkColumn(field, of: object, value, at: member.value.position, scope: scope) && isValid
+          checkColumn(field, of: object, value, at: member.value.position) && isValid
       }
       result.append(.init(name, value))
     }
@@ -145,8 +145,7 @@ extension Session {
 
   /// Limits of a column that its type has not: null, length, size.
   private func checkColumn(
-    _ field: InputObject.Field, of object: InputObject, _ value: Literal, at position: Position,
-    scope: ValueScope
+    _ field: InputObject.Field, of object: InputObject, _ value: Literal, at position: Position
   ) -> Bool {
     guard let table = object.table.flatMap({ tables[$0]?.table }) else { return true }
     func refuse(_ message: String) -> Bool {

@@ -8,10 +8,7 @@ extension Session {
     _ value: ValueSyntax, to shape: InputShape, label: String, scope: ValueScope,
     hasDefault: Bool = false
   ) -> Literal? {
-    func refuse(_ message: String) -> Literal? {
-      diagnostics.error(message, at: value.position)
-      return nil
-    }
+    func refuse(_ message: String) -> Literal? { refused(message, at: value.position) }
     if case .variable(let name) = value.kind {
       return coerceVariable(
         name, at: value.position, to: shape, label: label, scope: scope, hasDefault: hasDefault)
@@ -68,26 +65,16 @@ extension Session {
     _ name: String, at position: Position, to shape: InputShape, label: String, scope: ValueScope,
     hasDefault: Bool
   ) -> Literal? {
-    func refuse(_ message: String) -> Literal? {
-      diagnostics.error(message, at: position)
-      return nil
-    }
-    guard let variables = scope.variables else {
-      return refuse("Variables are not possible here: write a value instead of $\(name).")
-    }
-    if case .expression = shape.base {
+    func refuse(_ message: String) -> Literal? { refused(message, at: position) }
+    if scope.variables != nil, case .expression = shape.base {
       return refuse("\(label) is an expression in CEL: write \"vars.\(name)\" as a string.")
     }
-    if case .onlyTrue = shape.base {
+    if scope.variables != nil, case .onlyTrue = shape.base {
       return refuse("\(label) takes no variable: write true.")
     }
-    guard let variable = variables[name] else {
-      if brokenVariables.contains(name) { return nil }
-      return refuse(
-        "The variable $\(name) is not declared: add $\(name): \(shape) to the operation."
-          + suggestion(for: name, among: variables.keys).replacingFirstQuote(with: "$"))
+    guard let variable = variable(name, at: position, of: "\(shape)", scope: scope) else {
+      return nil
     }
-    usedVariables.insert(name)
     let actual = variable.type.shape
     let wanted: InputShape
     let hasValue: Bool
@@ -109,6 +96,25 @@ extension Session {
     return refuse(
       "\(label) is of type \(shape.base), but $\(name) is of type \(actual.base): declare "
         + "$\(name): \(InputShape(shape.base, isNullable: shape.isNullable && actual.isNullable)).")
+  }
+
+  /// The declaration of a variable that is used. Nil with an error.
+  private func variable(
+    _ name: String, at position: Position, of type: String, scope: ValueScope
+  ) -> Variable? {
+    guard let variables = scope.variables else {
+      return refused(
+        "Variables are not possible here: write a value instead of $\(name).", at: position)
+    }
+    guard let variable = variables[name] else {
+      if brokenVariables.contains(name) { return nil }
+      return refused(
+        "The variable $\(name) is not declared: add $\(name): \(type) to the operation."
+          + suggestion(for: name, among: variables.keys).replacingFirstQuote(with: "$"),
+        at: position)
+    }
+    usedVariables.insert(name)
+    return variable
   }
 
   /// Whether every value of the first type is one of the second.
@@ -177,9 +183,8 @@ extension Session {
       return .list(numbers)
     default: break
     }
-    diagnostics.error(
+    return refused(
       "\(label) is of type \(type.name): \(advice(for: .value(type))).", at: value.position)
-    return nil
   }
 
   /// A value of `Any`: JSON, in which variables are possible.
@@ -188,35 +193,17 @@ extension Session {
     case .null: return .null
     case .bool(let flag): return .bool(flag)
     case .string(let text): return .string(text)
-    case .int(let text):
-      if let number = Int64(text) { return .int(number) }
+    case .int(let text), .float(let text):
+      if case .int = value.kind, let number = Int64(text) { return .int(number) }
       if let number = Double(text), number.isFinite { return .float(number) }
-      diagnostics.error("The number is too large: use a smaller one.", at: value.position)
-      return nil
-    case .float(let text):
-      if let number = Double(text), number.isFinite { return .float(number) }
-      diagnostics.error("The number is too large: use a smaller one.", at: value.position)
-      return nil
+      return refused("The number is too large: use a smaller one.", at: value.position)
     case .name(let name):
-      diagnostics.error(
+      return refused(
         "\(label) is of type Any: write \"\(name)\" in quotes.", at: value.position)
-      return nil
     case .variable(let name):
-      guard let variables = scope.variables else {
-        diagnostics.error(
-          "Variables are not possible here: write a value instead of $\(name).", at: value.position)
-        return nil
+      return variable(name, at: value.position, of: "Any", scope: scope).map { _ in
+        .variable(name)
       }
-      guard variables[name] != nil else {
-        if brokenVariables.contains(name) { return nil }
-        diagnostics.error(
-          "The variable $\(name) is not declared: add $\(name): Any to the operation."
-            + suggestion(for: name, among: variables.keys).replacingFirstQuote(with: "$"),
-          at: value.position)
-        return nil
-      }
-      usedVariables.insert(name)
-      return .variable(name)
     case .list(let elements):
       let result = elements.compactMap { coerceAny($0, label: label, scope: scope) }
       return result.count == elements.count ? .list(result) : nil

@@ -8,10 +8,10 @@ extension SchemaBuilder {
         guard directive.argument("fields") == nil else {
           session.diagnostics.error(
             "fields is for @\(directive.name.text) on a type: remove it here.",
-            at: directive.argument("fields")?.position ?? directive.name.position)
+            at: directive.position(of: "fields"))
           continue
         }
-        addIndex(directive, [field.name], of: draft, to: &table)
+        addIndex(directive, [field.name], to: &table)
       }
     }
     for directive in draft.directives where directive.name.text != "table" {
@@ -23,13 +23,11 @@ extension SchemaBuilder {
           at: directive.name.position)
         continue
       }
-      addIndex(directive, names, of: draft, to: &table)
+      addIndex(directive, names, to: &table)
     }
   }
 
-  func addIndex(
-    _ directive: DirectiveSyntax, _ names: [Name], of draft: Draft, to table: inout Table
-  ) {
+  func addIndex(_ directive: DirectiveSyntax, _ names: [Name], to table: inout Table) {
     let isUnique = directive.name.text == "unique"
     var directions: [Bool] = []
     if let order = directive.argument("order") {
@@ -50,16 +48,9 @@ extension SchemaBuilder {
       } else if let reference = table.reference(name.text) {
         found = reference.columns
       } else {
-        if session.brokenFields[table.typeName]?.contains(name.text) != true {
-          session.diagnostics.error(
-            "\(table.typeName) has no field \"\(name.text)\"."
-              + session.suggestion(
-                for: name.text,
-                among: table.columns.map(\.name) + table.references.map(\.name),
-                otherwise: "Name another."),
-            at: name.position)
-        }
-        return
+        return session.reportUnknown(
+          name, of: table.typeName,
+          among: table.columns.map(\.name) + table.references.map(\.name))
       }
       for column in found {
         guard !columns.contains(column) else {

@@ -20,10 +20,9 @@ extension SchemaBuilder {
     case .failed: return nil
     case .active:
       draft.key = .failed
-      session.diagnostics.error(
+      return session.refused(
         "The key of \(draft.name.text) refers to itself: name a column of its own in the key.",
         at: draft.keyNames?.first?.position ?? draft.name.position)
-      return nil
     case .open: break
     }
     draft.key = .active
@@ -77,10 +76,9 @@ extension SchemaBuilder {
     if let field = draft.fieldsByName[name.text] {
       if isReference(field) {
         if field.type.isNullable {
-          session.diagnostics.error(
+          return session.refused(
             "\(name.text) is part of the key and cannot be null: write "
               + "\(field.type.innermostName)!.", at: field.type.position)
-          return nil
         }
         return keyPart(field, of: draft)?.map {
           KeyColumn(name: $0.name, type: $0.target.type)
@@ -88,16 +86,14 @@ extension SchemaBuilder {
       }
       guard let type = valueType(of: field) else { return nil }
       guard case .named = field.type.kind, type != .any, type != .vector else {
-        session.diagnostics.error(
+        return session.refused(
           "\(name.text) cannot be part of the key: use a column with a single, ordered value.",
           at: name.position)
-        return nil
       }
       if field.type.isNullable {
-        session.diagnostics.error(
+        return session.refused(
           "\(name.text) is the key and cannot be null: write \(type.name)!.",
           at: field.type.position)
-        return nil
       }
       return [KeyColumn(name: name.text, type: type)]
     }
@@ -109,13 +105,7 @@ extension SchemaBuilder {
         return [KeyColumn(name: column.name, type: column.target.type)]
       }
     }
-    if session.brokenFields[draft.name.text]?.contains(name.text) != true {
-      session.diagnostics.error(
-        "\(draft.name.text) has no field \"\(name.text)\"."
-          + session.suggestion(
-            for: name.text, among: draft.fieldsByName.keys, otherwise: "Name another."),
-        at: name.position)
-    }
+    session.reportUnknown(name, of: draft.name.text, among: draft.fieldsByName.keys)
     return nil
   }
 
@@ -147,19 +137,16 @@ extension SchemaBuilder {
     defer { referenceNesting -= 1 }
     guard referenceNesting <= Self.maximumReferenceNesting else {
       draft.foreign[name] = .failed
-      session.diagnostics.error(
+      return session.refused(
         "More than \(Self.maximumReferenceNesting) references refer to each other: refer to a "
           + "column that is no reference.", at: field.name.position)
-      return nil
     }
-    let columns = resolveForeignColumns(of: field, in: draft)
+    let columns = resolveForeignColumns(of: field)
     draft.foreign[name] = columns.map { .done($0) } ?? .failed
     return columns
   }
 
-  mutating func resolveForeignColumns(
-    of field: FieldDefinitionSyntax, in draft: Draft
-  ) -> [ForeignColumn]? {
+  mutating func resolveForeignColumns(of field: FieldDefinitionSyntax) -> [ForeignColumn]? {
     guard let target = draftsByName[field.type.innermostName] else { return nil }
     let ref = field.directives.first { $0.name.text == "ref" }
     var targets: [KeyColumn]
@@ -167,23 +154,17 @@ extension SchemaBuilder {
       targets = []
       for name in names {
         guard let column = column(name.text, of: target) else {
-          if session.brokenFields[target.name.text]?.contains(name.text) != true {
-            session.diagnostics.error(
-              "\(target.name.text) has no column \"\(name.text)\"."
-                + session.suggestion(
-                  for: name.text, among: target.fieldsByName.keys, otherwise: "Name another."),
-              at: name.position)
-          }
+          session.reportUnknown(
+            name, as: "column", of: target.name.text, among: target.fieldsByName.keys)
           return nil
         }
         targets.append(column)
       }
       guard isUnique(targets.map(\.name), of: target) else {
-        session.diagnostics.error(
+        return session.refused(
           "A reference is to the key or to unique columns: add @unique to \(target.name.text)."
             + targets.map(\.name).joined(separator: ", ") + ".",
           at: ref?.argument("references")?.position ?? field.name.position)
-        return nil
       }
     } else {
       guard let key = key(of: target) else { return nil }
@@ -196,18 +177,16 @@ extension SchemaBuilder {
           text: field.name.text + Naming.upperFirst($0.name), position: field.name.position)
       }
     guard names.count == targets.count else {
-      session.diagnostics.error(
+      return session.refused(
         "The reference has \(names.count) fields for \(targets.count) columns of "
           + "\(target.name.text): name a field for each of "
           + "\(targets.map(\.name).joined(separator: ", ")).",
         at: ref?.argument("fields")?.position ?? field.name.position)
-      return nil
     }
     for name in names where !Self.isFieldName(name.text) {
-      session.diagnostics.error(
+      return session.refused(
         "\"\(name.text)\" is no name of a field: use letters, digits and _, and begin with a "
           + "letter.", at: name.position)
-      return nil
     }
     return zip(names, targets).map { ForeignColumn(name: $0.text, target: $1) }
   }

@@ -65,11 +65,8 @@ extension SchemaBuilder {
       "BigInt": "Int64", "Text": "String",
     ]
     if let other = others[name] { return "There is no type \(name): use \(other)." }
-    let scalars = [
-      "String", "Int", "Int64", "Float", "Boolean", "UUID", "Date", "Timestamp", "Any", "Vector",
-    ]
     let suggestion = session.suggestion(
-      for: name, among: scalars + session.enums.keys + draftsByName.keys)
+      for: name, among: ScalarForms.names + session.enums.keys + draftsByName.keys)
     return "There is no type \(name)."
       + (suggestion.isEmpty ? " Define it, or use a scalar like String." : suggestion)
   }
@@ -197,16 +194,13 @@ extension SchemaBuilder {
     of column: inout Column, _ directive: DirectiveSyntax, _ arguments: [Literal.Member]
   ) {
     let session = session
-    func position(_ argument: String) -> Position {
-      directive.argument(argument)?.position ?? directive.name.position
-    }
     if case .int(let size)? = arguments["size"] {
       if column.type != .vector {
         session.diagnostics.error(
-          "size is for columns of type Vector: remove it.", at: position("size"))
+          "size is for columns of type Vector: remove it.", at: directive.position(of: "size"))
       } else if size < 1 {
         session.diagnostics.error(
-          "size is at least 1: write the number of elements.", at: position("size"))
+          "size is at least 1: write the number of elements.", at: directive.position(of: "size"))
       } else {
         column.vectorSize = Int(size)
       }
@@ -221,7 +215,7 @@ extension SchemaBuilder {
       else {
         session.diagnostics.error(
           "\(written) is a length of a String: write it like varchar(30), on a String.",
-          at: position("dataType"))
+          at: directive.position(of: "dataType"))
         return
       }
       column.maximumLength = count
@@ -232,7 +226,7 @@ extension SchemaBuilder {
       guard column.type == .int || column.type == .int64, !column.isList else {
         session.diagnostics.error(
           "\(written) is for columns of type Int or Int64: change the type, or remove it.",
-          at: position("dataType"))
+          at: directive.position(of: "dataType"))
         return
       }
       column.isSerial = true
@@ -240,7 +234,7 @@ extension SchemaBuilder {
     default:
       session.diagnostics.note(
         "The type \(written) has no effect: values are stored as \(column.type.name).",
-        at: position("dataType"))
+        at: directive.position(of: "dataType"))
     }
   }
 
@@ -258,7 +252,7 @@ extension SchemaBuilder {
         column.defaultValue = .value(literal)
       }
     } else if let expression = arguments.string("expr") {
-      let position = directive.argument("expr")?.position ?? directive.name.position
+      let position = directive.position(of: "expr")
       session.checkExpression(
         expression, ExpressionContext(kind: .value(column.type)), at: position)
       column.defaultValue = .expression(expression)
@@ -271,7 +265,7 @@ extension SchemaBuilder {
       default:
         session.diagnostics.error(
           "Defaults in SQL are not supported: write expr: with CEL, like \"request.time\" or "
-            + "\"uuidV4()\".", at: directive.argument("sql")?.position ?? directive.name.position)
+            + "\"uuidV4()\".", at: directive.position(of: "sql"))
       }
     }
   }

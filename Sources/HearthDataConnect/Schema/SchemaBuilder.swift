@@ -86,10 +86,8 @@ struct SchemaBuilder {
   // MARK: - Definitions
 
   static let reservedTypeNames: Set<String> = {
-    var names: Set<String> = [
-      "String", "Int", "Int64", "Float", "Boolean", "UUID", "Date", "Timestamp", "Any", "Vector",
-      "ID", "True", "Void", "Query", "Mutation", "Subscription",
-    ]
+    var names: Set = ["ID", "True", "Void", "Query", "Mutation", "Subscription"]
+    names.formUnion(ScalarForms.names)
     names.formUnion(InputTypes.builtIn.map(\.name))
     names.formUnion(DirectiveDefinition.choices.map(\.name))
     return names
@@ -281,7 +279,7 @@ struct SchemaBuilder {
       guard let text = draft.tableArguments.string(name), !Self.isFieldName(text) else { continue }
       session.diagnostics.error(
         "\"\(text)\" is no name of a field: use letters, digits and _, and begin with a letter.",
-        at: directive.argument(name)?.position ?? directive.name.position)
+        at: directive.position(of: name))
       draft.tableArguments.removeAll { $0.name == name }
     }
     if let text = draft.tableArguments.string("name"),
@@ -290,14 +288,13 @@ struct SchemaBuilder {
     {
       session.diagnostics.error(
         "\"\(text)\" is no id of a collection: use letters, digits and _.",
-        at: directive.argument("name")?.position ?? directive.name.position)
+        at: directive.position(of: "name"))
       draft.tableArguments.removeAll { $0.name == "name" }
     }
     draft.keyNames = directive.names("key")
     if let names = draft.keyNames, names.isEmpty {
       session.diagnostics.error(
-        "The key is empty: name a column, or leave key out.",
-        at: directive.argument("key")?.position ?? directive.name.position)
+        "The key is empty: name a column, or leave key out.", at: directive.position(of: "key"))
       draft.keyNames = nil
     }
   }

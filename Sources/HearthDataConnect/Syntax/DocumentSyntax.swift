@@ -48,6 +48,10 @@ struct ArgumentSyntax: Sendable {
   var value: ValueSyntax
 }
 
+extension [ArgumentSyntax] {
+  subscript(_ name: String) -> ValueSyntax? { first { $0.name.text == name }?.value }
+}
+
 struct DirectiveSyntax: Sendable {
   /// Without `@`; the position is that of `@`.
   var name: Name

@@ -132,11 +132,7 @@ struct Parser {
           position: position))
       return
     }
-    var description: String?
-    if token.kind == .string {
-      description = token.text
-      advance()
-    }
+    let description = optionalDescription()
     let wanted =
       "a definition, like `type`, `enum`, `query`, `mutation` or `fragment`"
     guard token.kind == .name, Self.definitionKeywords.contains(token.text) else {
@@ -167,13 +163,11 @@ struct Parser {
       advance()
     }
     let directives = try directives()
-    guard token.isPunctuator("{") else {
-      throw unexpected("`{` with the fields of the \(kind.rawValue)")
-    }
     document.operations.append(
       OperationSyntax(
         kind: kind, name: operationName, variables: variables, directives: directives,
-        selections: try selectionSet(), position: position))
+        selections: try selectionSet("with the fields of the \(kind.rawValue)"),
+        position: position))
   }
 
   private mutating func variable() throws(SyntaxError) -> VariableSyntax {
@@ -200,18 +194,19 @@ struct Parser {
     advance()
     let condition = try name("the type of the fragment")
     let directives = try directives()
-    guard token.isPunctuator("{") else { throw unexpected("`{` with the fields of the fragment") }
     document.fragments.append(
       FragmentSyntax(
         name: fragmentName, typeCondition: condition, directives: directives,
-        selections: try selectionSet()))
+        selections: try selectionSet("with the fields of the fragment")))
   }
 
   // MARK: Selections
 
-  private mutating func selectionSet() throws(SyntaxError) -> [SelectionSyntax] {
+  private mutating func selectionSet(
+    _ place: String = "with fields"
+  ) throws(SyntaxError) -> [SelectionSyntax] {
     try nested { (parser) throws(SyntaxError) in
-      try parser.expect("{", "with fields")
+      try parser.expect("{", place)
       guard !parser.token.isPunctuator("}") else {
         throw SyntaxError(
           message: "Empty braces: write the fields to select between them.",
