@@ -124,7 +124,7 @@ struct FilterBuilder {
       let comparison = ColumnFilter(column: column, layout: layout, builder: self)
       return try operators.members.flatMap { operation, operand in
         try comparison.filtersOfReferredRow(operation, operand)
-          ?? comparison.filters(operation, operand, operators)
+          ?? comparison.filters(operation, operand)
       }
     }
     if let reference = layout.table.reference(name) {
@@ -314,10 +314,7 @@ private struct ColumnFilter {
     return [.whereField(reference.name, isInResultsOf: rows)]
   }
 
-  /// - Parameter operators: The whole filter.
-  func filters(
-    _ name: String, _ value: DataValue, _ operators: DataObject
-  ) throws -> [Filter] {
+  func filters(_ name: String, _ value: DataValue) throws -> [Filter] {
     let (name, value) = try builder.execution.comparison(name, value, type)
     switch name {
     case "isNull":

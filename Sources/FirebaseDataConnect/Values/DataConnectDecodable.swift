@@ -70,6 +70,29 @@ extension DataValue {
     DataConnectCodecError(
       .decodingFailed, "The value \(json.prefix(100)) is not of the type \(type).")
   }
+
+  /// An integer, a number without a fraction, or a decimal text, as an `Int64` is sent. Nil for
+  /// others.
+  func integer<Number: FixedWidthInteger>() -> Number? {
+    switch self {
+    case .int(let number): Number(exactly: number)
+    case .double(let number): Number(exactly: number)
+    case .string(let text): Number(text)
+    default: nil
+    }
+  }
+
+  /// A number, or one that is not finite as text. Nil for others.
+  var number: Double? {
+    switch self {
+    case .double(let number): number
+    case .int(let number): Double(number)
+    case .string("inf"): .infinity
+    case .string("-inf"): -.infinity
+    case .string("nan"): .nan
+    default: nil
+    }
+  }
 }
 
 extension Optional: DataConnectDecodable where Wrapped: DataConnectDecodable {
@@ -134,14 +157,7 @@ extension Int64: DataConnectDecodable, DataConnectEncodable {
   /// Reads an integer, a number without a fraction, or a decimal text, as Firebase sends an
   /// `Int64`. Throws `DataConnectCodecError` with `.decodingFailed` for any other value.
   public init(dataConnectValue value: DataValue) throws {
-    let found: Int64? =
-      switch value {
-      case .int(let number): number
-      case .double(let number): Int64(exactly: number)
-      case .string(let text): Int64(text)
-      default: nil
-      }
-    guard let found else { throw value.mismatch(Self.self) }
+    guard let found: Int64 = value.integer() else { throw value.mismatch(Self.self) }
     self = found
   }
 
@@ -153,14 +169,8 @@ extension Double: DataConnectDecodable, DataConnectEncodable {
   /// Reads a number, or `inf`, `-inf` or `nan` as text. Throws `DataConnectCodecError` with
   /// `.decodingFailed` for any other value.
   public init(dataConnectValue value: DataValue) throws {
-    switch value {
-    case .double(let number): self = number
-    case .int(let number): self = Double(number)
-    case .string("inf"): self = .infinity
-    case .string("-inf"): self = -.infinity
-    case .string("nan"): self = .nan
-    default: throw value.mismatch(Self.self)
-    }
+    guard let found = value.number else { throw value.mismatch(Self.self) }
+    self = found
   }
 
   /// A double, also if it is not finite.

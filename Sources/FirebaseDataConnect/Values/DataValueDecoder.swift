@@ -9,7 +9,7 @@ enum DataValueDecoder {
   }
 }
 
-private struct TreeDecoder: Decoder {
+private struct TreeDecoder: Decoder, SingleValueDecodingContainer {
   /// The keys that lead to the value; an array is made only for an error.
   final class Path {
     let key: any CodingKey
@@ -57,7 +57,7 @@ private struct TreeDecoder: Decoder {
     return Unkeyed(values: values, decoder: self)
   }
 
-  func singleValueContainer() -> any SingleValueDecodingContainer { Single(decoder: self) }
+  func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
   func embedded<Value: Decodable>(_ type: Value.Type) throws -> Value {
     func cast(_ value: some Any) throws -> Value {
@@ -100,53 +100,31 @@ private struct TreeDecoder: Decoder {
   }
 
   func double() throws -> Double {
-    switch value {
-    case .double(let number): return number
-    case .int(let number): return Double(number)
-    case .string("inf"): return .infinity
-    case .string("-inf"): return -.infinity
-    case .string("nan"): return .nan
-    default: throw mismatch(Double.self)
-    }
-  }
-
-  /// Also from text, as an `Int64` is sent.
-  func integer<Number: FixedWidthInteger>(_ type: Number.Type) throws -> Number {
-    let found: Number? =
-      switch value {
-      case .int(let number): Number(exactly: number)
-      case .double(let number): Number(exactly: number)
-      case .string(let text): Number(text)
-      default: nil
-      }
-    guard let found else { throw mismatch(type) }
+    guard let found = value.number else { throw mismatch(Double.self) }
     return found
   }
 
-  struct Single: SingleValueDecodingContainer {
-    let decoder: TreeDecoder
-
-    var codingPath: [any CodingKey] { decoder.codingPath }
-
-    func decodeNil() -> Bool { decoder.value.isNull }
-    func decode(_ type: Bool.Type) throws -> Bool { try decoder.bool() }
-    func decode(_ type: String.Type) throws -> String { try decoder.string() }
-    func decode(_ type: Double.Type) throws -> Double { try decoder.double() }
-    func decode(_ type: Float.Type) throws -> Float { Float(try decoder.double()) }
-    func decode(_ type: Int.Type) throws -> Int { try decoder.integer(type) }
-    func decode(_ type: Int8.Type) throws -> Int8 { try decoder.integer(type) }
-    func decode(_ type: Int16.Type) throws -> Int16 { try decoder.integer(type) }
-    func decode(_ type: Int32.Type) throws -> Int32 { try decoder.integer(type) }
-    func decode(_ type: Int64.Type) throws -> Int64 { try decoder.integer(type) }
-    func decode(_ type: UInt.Type) throws -> UInt { try decoder.integer(type) }
-    func decode(_ type: UInt8.Type) throws -> UInt8 { try decoder.integer(type) }
-    func decode(_ type: UInt16.Type) throws -> UInt16 { try decoder.integer(type) }
-    func decode(_ type: UInt32.Type) throws -> UInt32 { try decoder.integer(type) }
-    func decode(_ type: UInt64.Type) throws -> UInt64 { try decoder.integer(type) }
-    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-      try decoder.embedded(type)
-    }
+  func integer<Number: FixedWidthInteger>(_ type: Number.Type) throws -> Number {
+    guard let found: Number = value.integer() else { throw mismatch(type) }
+    return found
   }
+
+  func decodeNil() -> Bool { value.isNull }
+  func decode(_ type: Bool.Type) throws -> Bool { try bool() }
+  func decode(_ type: String.Type) throws -> String { try string() }
+  func decode(_ type: Double.Type) throws -> Double { try double() }
+  func decode(_ type: Float.Type) throws -> Float { Float(try double()) }
+  func decode(_ type: Int.Type) throws -> Int { try integer(type) }
+  func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
+  func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }
+  func decode(_ type: Int32.Type) throws -> Int32 { try integer(type) }
+  func decode(_ type: Int64.Type) throws -> Int64 { try integer(type) }
+  func decode(_ type: UInt.Type) throws -> UInt { try integer(type) }
+  func decode(_ type: UInt8.Type) throws -> UInt8 { try integer(type) }
+  func decode(_ type: UInt16.Type) throws -> UInt16 { try integer(type) }
+  func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(type) }
+  func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
+  func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try embedded(type) }
 
   struct Keyed<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let object: DataObject

@@ -60,15 +60,12 @@ private final class Node {
   }
 }
 
-private struct TreeEncoder: Encoder {
+private struct TreeEncoder: Encoder, SingleValueEncodingContainer {
   let codingPath: [any CodingKey]
   let userInfo: [CodingUserInfoKey: Any] = [:]
-  let node: Node
+  let node = Node()
 
-  init(_ path: [any CodingKey], _ node: Node = Node()) {
-    codingPath = path
-    self.node = node
-  }
+  init(_ path: [any CodingKey]) { codingPath = path }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     node.kind = .keyed
@@ -80,69 +77,57 @@ private struct TreeEncoder: Encoder {
     return Unkeyed(codingPath: codingPath, node: node)
   }
 
-  func singleValueContainer() -> any SingleValueEncodingContainer {
-    Single(codingPath: codingPath, node: node)
+  func singleValueContainer() -> any SingleValueEncodingContainer { self }
+
+  func encodeNil() { node.value = .null }
+  func encode(_ value: Bool) { node.value = .bool(value) }
+  func encode<Value: Encodable>(_ value: Value) throws {
+    switch value {
+    case let value as any BinaryInteger: node.value = try integer(value)
+    case let value as Double: node.value = .double(value)
+    case let value as Float: node.value = .double(Double(value))
+    case let value as Bool: node.value = .bool(value)
+    default: node.value = try DataValueEncoder.embedded(value, codingPath)
+    }
   }
 
-  struct Single: SingleValueEncodingContainer {
-    let codingPath: [any CodingKey]
-    let node: Node
-
-    mutating func encodeNil() { node.value = .null }
-    mutating func encode(_ value: Bool) { node.value = .bool(value) }
-    mutating func encode<Value: Encodable>(_ value: Value) throws {
-      switch value {
-      case let value as any BinaryInteger: node.value = try TreeEncoder.integer(value, codingPath)
-      case let value as Double: node.value = .double(value)
-      case let value as Float: node.value = .double(Double(value))
-      case let value as Bool: node.value = .bool(value)
-      default: node.value = try DataValueEncoder.embedded(value, codingPath)
-      }
+  private func integer(_ value: any BinaryInteger) throws -> DataValue {
+    guard let number = Int64(exactly: value) else {
+      throw EncodingError.invalidValue(
+        value,
+        .init(codingPath: codingPath, debugDescription: "The number does not fit in 64 bits."))
     }
+    return .int(number)
   }
 
   struct Keyed<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let codingPath: [any CodingKey]
     let node: Node
 
-    private func single(_ key: Key) -> (Single, Node) {
-      let child = Node()
-      node.set(child, for: key.stringValue)
-      return (Single(codingPath: codingPath + [key], node: child), child)
+    private func child(_ name: String, _ path: [any CodingKey]) -> TreeEncoder {
+      let child = TreeEncoder(path)
+      node.set(child.node, for: name)
+      return child
     }
 
-    mutating func encodeNil(forKey key: Key) { node.set(Node(), for: key.stringValue) }
+    private func child(_ key: Key) -> TreeEncoder { child(key.stringValue, codingPath + [key]) }
 
-    mutating func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
-      var (container, _) = single(key)
-      try container.encode(value)
+    func encodeNil(forKey key: Key) { node.set(Node(), for: key.stringValue) }
+
+    func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
+      try child(key).encode(value)
     }
 
-    mutating func nestedContainer<NestedKey: CodingKey>(
+    func nestedContainer<NestedKey: CodingKey>(
       keyedBy keyType: NestedKey.Type, forKey key: Key
-    ) -> KeyedEncodingContainer<NestedKey> {
-      let child = Node()
-      node.set(child, for: key.stringValue)
-      return TreeEncoder(codingPath + [key], child).container(keyedBy: keyType)
+    ) -> KeyedEncodingContainer<NestedKey> { child(key).container(keyedBy: keyType) }
+
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+      child(key).unkeyedContainer()
     }
 
-    mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-      let child = Node()
-      node.set(child, for: key.stringValue)
-      return TreeEncoder(codingPath + [key], child).unkeyedContainer()
-    }
-
-    mutating func superEncoder() -> any Encoder {
-      let child = Node()
-      node.set(child, for: "super")
-      return TreeEncoder(codingPath, child)
-    }
-
-    mutating func superEncoder(forKey key: Key) -> any Encoder {
-      let child = Node()
-      node.set(child, for: key.stringValue)
-      return TreeEncoder(codingPath + [key], child)
-    }
+    func superEncoder() -> any Encoder { child("super", codingPath) }
+    func superEncoder(forKey key: Key) -> any Encoder { child(key) }
   }
 
   struct Unkeyed: UnkeyedEncodingContainer {
@@ -151,39 +136,20 @@ private struct TreeEncoder: Encoder {
 
     var count: Int { node.children.count }
 
-    private func append() -> Node {
-      let child = Node()
-      node.children.append(child)
+    private func child() -> TreeEncoder {
+      let child = TreeEncoder(codingPath)
+      node.children.append(child.node)
       return child
     }
 
-    mutating func encodeNil() { _ = append() }
+    func encodeNil() { _ = child() }
+    func encode<Value: Encodable>(_ value: Value) throws { try child().encode(value) }
 
-    mutating func encode<Value: Encodable>(_ value: Value) throws {
-      var container = Single(codingPath: codingPath, node: append())
-      try container.encode(value)
-    }
-
-    mutating func nestedContainer<NestedKey: CodingKey>(
+    func nestedContainer<NestedKey: CodingKey>(
       keyedBy keyType: NestedKey.Type
-    ) -> KeyedEncodingContainer<NestedKey> {
-      TreeEncoder(codingPath, append()).container(keyedBy: keyType)
-    }
+    ) -> KeyedEncodingContainer<NestedKey> { child().container(keyedBy: keyType) }
 
-    mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
-      TreeEncoder(codingPath, append()).unkeyedContainer()
-    }
-
-    mutating func superEncoder() -> any Encoder { TreeEncoder(codingPath, append()) }
-  }
-
-  fileprivate static func integer(
-    _ value: any BinaryInteger, _ path: [any CodingKey]
-  ) throws -> DataValue {
-    guard let number = Int64(exactly: value) else {
-      throw EncodingError.invalidValue(
-        value, .init(codingPath: path, debugDescription: "The number does not fit in 64 bits."))
-    }
-    return .int(number)
+    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { child().unkeyedContainer() }
+    func superEncoder() -> any Encoder { child() }
   }
 }
