@@ -16,10 +16,7 @@ extension Evaluator {
 
   func negated(_ value: CELValue) throws(CELError) -> CELValue {
     switch value {
-    case .int(let value):
-      let (result, overflow) = Int64(0).subtractingReportingOverflow(value)
-      guard !overflow else { throw outOfRange("int") }
-      return .int(result)
+    case .int(let value): return .int(try integer(.subtract, 0, value, "int"))
     case .double(let value): return .double(-value)
     default:
       throw mismatch("The operator - does not accept a value of type \(value.typeName).", [value])
@@ -133,9 +130,7 @@ extension Evaluator {
     case (.add, .duration, .timestamp):
       return try adding(duration(left), to: right)
     case (.subtract, .timestamp, .duration):
-      let (opposite, overflow) = Int64(0).subtractingReportingOverflow(try duration(right))
-      guard !overflow else { throw outOfRange("duration") }
-      return try adding(opposite, to: left)
+      return try adding(integer(.subtract, 0, duration(right), "duration"), to: left)
     case (.subtract, .timestamp, .timestamp):
       let left = try timestamp(left)
       guard let result = left.duration(since: try timestamp(right)) else {
@@ -143,12 +138,8 @@ extension Evaluator {
       }
       return CELTime.value(ofDuration: result)
     case (.add, .duration, .duration), (.subtract, .duration, .duration):
-      let a = try duration(left)
-      let b = try duration(right)
-      let (result, overflow) =
-        sign == .add ? a.addingReportingOverflow(b) : a.subtractingReportingOverflow(b)
-      guard !overflow else { throw outOfRange("duration") }
-      return CELTime.value(ofDuration: result)
+      return CELTime.value(
+        ofDuration: try integer(sign, duration(left), duration(right), "duration"))
     default: return nil
     }
   }

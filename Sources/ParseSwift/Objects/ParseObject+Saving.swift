@@ -94,32 +94,28 @@ extension ParseObject {
   }
 
   private func saving(_ mode: ObjectGraph.Mode) throws(ParseError) -> Self {
-    do { return try saved(mode) } catch { throw explained(error) }
-  }
-
-  private func saving(_ mode: ObjectGraph.Mode) async throws(ParseError) -> Self {
-    do { return try await saved(mode) } catch { throw explained(error) }
-  }
-
-  private func saved(_ mode: ObjectGraph.Mode) throws(ParseError) -> Self {
-    try reporting {
+    do {
       let context = try ParseSwift.context
       let graph = ObjectGraph(context.firestore)
       let reference = try graph.add(self, mode)
       try graph.commit(context).run()
       let documents = try context.firestore.blocking.getAll(graph.documents)
       return try Self.object(reference, graph.objects(documents, context))
+    } catch {
+      throw explained(error)
     }
   }
 
-  private func saved(_ mode: ObjectGraph.Mode) async throws(ParseError) -> Self {
-    try await reporting {
+  private func saving(_ mode: ObjectGraph.Mode) async throws(ParseError) -> Self {
+    do {
       let context = try ParseSwift.context
       let graph = ObjectGraph(context.firestore)
       let reference = try graph.add(self, mode)
       try await graph.commit(context).run()
       let documents = try await context.firestore.getAll(graph.documents)
       return try Self.object(reference, graph.objects(documents, context))
+    } catch {
+      throw explained(error)
     }
   }
 

@@ -32,7 +32,7 @@ public struct QueryConstraint: Sendable {
   }
 
   let filter: @Sendable (QueryContext) throws -> Filter
-  private(set) var comparison: Comparison?
+  fileprivate(set) var comparison: Comparison?
   private(set) var search: Search?
   private(set) var center: Center?
   /// Whether an object meets the condition by its own properties, at any time and whatever other objects
@@ -160,8 +160,7 @@ public func equalTo<Value: Encodable & Sendable>(
   key: String, value: Value, usingEqComparator: Bool = true
 ) -> QueryConstraint {
   let constant = Constant(value)
-  var constraint = QueryConstraint(key, .equal, value) { .whereField($0, isEqualTo: $1) }
-  constraint = constraint.filtering { context in
+  var constraint = QueryConstraint(of: []) { context in
     let path = try QueryConstraint.path(key)
     let stored = try constant.stored(in: context.firestore)
     if stored is NSNull { return try .absence(of: key, context) }
@@ -172,17 +171,8 @@ public func equalTo<Value: Encodable & Sendable>(
         ? equal
         : QueryConstraint.byKind(key, context, equal, .whereField(path, arrayContains: stored)))
   }
+  constraint.comparison = .init(key: key, operator: .equal, value: value)
   return constraint
-}
-
-extension QueryConstraint {
-  fileprivate func filtering(
-    _ filter: @escaping @Sendable (QueryContext) throws -> Filter
-  ) -> QueryConstraint {
-    var constraint = QueryConstraint(of: [self], filter)
-    constraint.comparison = comparison
-    return constraint
-  }
 }
 
 /// Matches objects whose property is greater than the value. Only numbers compare across types.

@@ -452,6 +452,10 @@ enum Relations {
   private struct Rules: Hashable {
     var relation: RelationKey
     var child: String
+
+    func firstEdge(in firestore: Firestore) -> Hearth.Query {
+      firestore.collection(relation.collectionID).limit(to: 1)
+    }
   }
 
   private struct Database {
@@ -460,16 +464,8 @@ enum Relations {
   }
 
   /// A relation has objects of one class.
-  private static func check(_ rules: Rules, in firestore: Firestore) async throws {
-    let edges = firestore.collection(rules.relation.collectionID).limit(to: 1)
-    try check(rules, try await edges.getDocuments())
-  }
-
-  private static func check(_ rules: Rules, blockingIn firestore: Firestore) throws {
-    let edges = firestore.collection(rules.relation.collectionID).limit(to: 1)
-    try check(rules, firestore.blocking.getDocuments(edges))
-  }
-
+  ///
+  /// - Parameter edges: The first one, if there are any.
   private static func check(_ rules: Rules, _ edges: QuerySnapshot) throws(ParseError) {
     guard let related = edges.documents.first?["related"] as? DocumentReference,
       related.parent.collectionID != rules.child
@@ -485,7 +481,7 @@ enum Relations {
   static func declare(_ relation: RelationKey, _ child: String, in firestore: Firestore) throws {
     let rules = Rules(relation: relation, child: child)
     if isDeclared(rules, in: firestore) { return }
-    try check(rules, blockingIn: firestore)
+    try check(rules, firestore.blocking.getDocuments(rules.firstEdge(in: firestore)))
     try firestore.blocking.declare(relation.rules(to: child))
     try firestore.blocking.declare(relation.indexes)
     note(rules, in: firestore)
@@ -496,7 +492,7 @@ enum Relations {
   ) async throws {
     let rules = Rules(relation: relation, child: child)
     if isDeclared(rules, in: firestore) { return }
-    try await check(rules, in: firestore)
+    try check(rules, await rules.firstEdge(in: firestore).getDocuments())
     try await firestore.references.declare(relation.rules(to: child))
     try await firestore.indexes.declare(relation.indexes)
     note(rules, in: firestore)
