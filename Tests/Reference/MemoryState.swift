@@ -25,16 +25,14 @@
     }
 
     /// Applies all of a request, or throws and changes nothing.
-    ///
-    /// - Parameter latest: Changes with a later time are refused.
     mutating func commit(
-      _ mutations: [Mutation], at time: Instant, notAfter latest: Instant = .latest
+      _ mutations: [Mutation], at time: Instant
     ) throws(Status) -> CommitResult {
       let earliest = mutations.latestCopiedTime
       var staged = StagedRequest(
         self, at: max(time, earliest ?? time), isCopy: earliest != nil)
       for mutation in mutations { try staged.write(mutation) }
-      return try staged.end(in: &self, notAfter: latest)
+      return try staged.end(in: &self)
     }
 
     /// A request that is being made: its reads see its writes.
@@ -163,9 +161,7 @@
           updateTime: copied?.updateTime ?? time, body: body)
       }
 
-      mutating func end(
-        in state: inout MemoryState, notAfter latest: Instant
-      ) throws(Status) -> CommitResult {
+      mutating func end(in state: inout MemoryState) throws(Status) -> CommitResult {
         if let failure { throw failure }
         try enforceConstraints()
         var next = base
@@ -178,7 +174,7 @@
             new = version(of: path, body, sequence: next.sequence + 1)
           }
           guard new !== old else { continue }
-          guard time <= latest else { throw .commitTime(time, after: latest) }
+          guard time <= .latest else { throw .commitTime(time, after: .latest) }
           next.replace(path, with: new)
           next.log.append(
             LoggedChange(
@@ -187,7 +183,7 @@
               commitTime: time, endsCommit: false, before: old, after: new))
         }
         // A time of its own, even if nothing has changed.
-        if hasWrites, time <= latest { next.lastTime = time }
+        if hasWrites, time <= .latest { next.lastTime = time }
         if next.sequence > base.sequence { next.log[next.log.count - 1].endsCommit = true }
         state = next
         return CommitResult(

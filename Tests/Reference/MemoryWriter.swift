@@ -16,13 +16,12 @@
     private var byteCount = 0
 
     static func run(
-      _ body: (any LocalWriter) throws -> Void, on state: inout MemoryState, _ now: Instant,
-      notAfter latest: Instant = .latest
+      _ body: (any LocalWriter) throws -> Void, on state: inout MemoryState, _ now: Instant
     ) throws -> CommitResult {
       let writer = MemoryWriter(MemoryState.StagedRequest(state, at: state.time(now)))
       try body(writer)
       try Mutation.checkTotals(writer.mutations)
-      return try writer.staged.end(in: &state, notAfter: latest)
+      return try writer.staged.end(in: &state)
     }
 
     func write(_ mutation: Mutation) throws {
