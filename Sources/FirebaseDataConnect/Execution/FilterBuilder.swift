@@ -188,9 +188,7 @@ struct FilterBuilder {
   private func relationFilter(
     _ layout: TableLayout, _ name: String, _ value: DataValue
   ) throws -> Filter {
-    guard let relation = plan.relation(name, of: layout.table) else {
-      throw OperationFailure("\(layout.table.typeName) has no field \(name).")
-    }
+    guard let relation = plan.relation(name, of: layout.table) else { throw layout.unknown(name) }
     let condition = relation.isSingle ? value : value["exist"]
     let target = try plan.layout(relation.target)
     var rows = query(target, try filters(target, condition))
@@ -199,9 +197,7 @@ struct FilterBuilder {
     var referred: String?
     switch relation.kind {
     case .referring(_, let name, _):
-      guard let reference = target.table.reference(name) else {
-        throw OperationFailure("\(target.table.typeName) has no field \(name).")
-      }
+      guard let reference = target.table.reference(name) else { throw target.unknown(name) }
       if target.references.contains(reference) {
         field = name
       } else if let fields = target.fields(of: reference, to: layout) {

@@ -103,7 +103,7 @@ struct GroupReader {
       let output: Output
       switch selection.kind {
       case .column(let name):
-        guard let column = layout.column(name) else { throw unknown(name) }
+        guard let column = layout.column(name) else { throw layout.unknown(name) }
         columns.append(column.reference ?? name)
         output = .column(column)
       case .aggregate(let function, let column, let isDistinct):
@@ -186,7 +186,7 @@ struct GroupReader {
   private func value(
     of aggregate: HavingFilter.Aggregate, _ group: AggregateGroup
   ) throws -> DataValue {
-    guard let output = output(aggregate) else { throw unknown(aggregate.name) }
+    guard let output = output(aggregate) else { throw layout.unknown(aggregate.name) }
     return try value(output, group)
   }
 
@@ -214,17 +214,13 @@ struct GroupReader {
     return .object(DataObject(request.names, values: values))
   }
 
-  private func unknown(_ name: String) -> OperationFailure {
-    OperationFailure("\(layout.table.typeName) has no field \(name).")
-  }
-
   // MARK: Aggregates
 
   private func output(
     _ function: Selection.Aggregate, _ column: String?, _ isDistinct: Bool
   ) throws -> Output {
     guard let column else { return .count }
-    guard let found = layout.column(column) else { throw unknown(column) }
+    guard let found = layout.column(column) else { throw layout.unknown(column) }
     let field = found.reference ?? column
     switch function {
     case .count:
@@ -320,7 +316,7 @@ struct GroupReader {
       } else if let column = layout.column(name) {
         groups = groups.order(by: column.reference ?? name, descending: isDescending)
       } else {
-        throw unknown(name)
+        throw layout.unknown(name)
       }
     }
     return groups
@@ -344,7 +340,7 @@ struct GroupReader {
       // As in the database's order, a sum of no values is 0.
       return StoredValue(any: group.get(aggregate)).dataValue(.int)
     }
-    guard let column = layout.column(name) else { throw unknown(name) }
+    guard let column = layout.column(name) else { throw layout.unknown(name) }
     return execution.plan.sortKey(of: try value(.column(column), group), column.column.type)
   }
 }

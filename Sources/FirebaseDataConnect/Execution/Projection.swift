@@ -194,13 +194,11 @@ final class Projection {
       let key = selection.responseKey
       switch selection.kind {
       case .column(let name):
-        guard let column = layout.column(name) else { throw Self.unknown(name, layout) }
+        guard let column = layout.column(name) else { throw layout.unknown(name) }
         field = .column(columns.count)
         columns.append(column)
       case .reference(let name):
-        guard let reference = layout.table.reference(name) else {
-          throw Self.unknown(name, layout)
-        }
+        guard let reference = layout.table.reference(name) else { throw layout.unknown(name) }
         let target = try execution.plan.layout(reference.target)
         let projection = try Projection(selection.selections, of: target, execution, reader)
         guard layout.references.contains(reference) else {
@@ -212,9 +210,7 @@ final class Projection {
         field = .included(projection, isSingle: true)
       case .referring(let table, let reference, let isSingle):
         let source = try execution.plan.layout(table)
-        guard let known = source.table.reference(reference) else {
-          throw Self.unknown(reference, source)
-        }
+        guard let known = source.table.reference(reference) else { throw source.unknown(reference) }
         let isByKey = source.references.contains(known)
         if !isSingle,
           let groups = GroupReader(source, selection.arguments, selection.selections, execution)
@@ -242,10 +238,10 @@ final class Projection {
       case .via(let join, let near, let far):
         let source = try execution.plan.layout(join)
         guard source.references.contains(where: { $0.name == near }) else {
-          throw Self.unknown(near, source)
+          throw source.unknown(near)
         }
         guard let reference = source.references.first(where: { $0.name == far }) else {
-          throw Self.unknown(far, source)
+          throw source.unknown(far)
         }
         let target = try execution.plan.layout(reference.target)
         if let groups = GroupReader(
@@ -347,10 +343,6 @@ final class Projection {
     }
   }
 
-  private static func unknown(_ name: String, _ layout: TableLayout) -> OperationFailure {
-    OperationFailure("\(layout.table.typeName) has no field \(name).")
-  }
-
   /// Throws `OperationFailure` for a check that was not reached, unless it is optional: there was no
   /// row, or directives leave its field out.
   func checkReached() throws(OperationFailure) {
@@ -359,7 +351,9 @@ final class Projection {
       try execution.checkIncluded(selection.selections)
     }
     for selected in fields {
-      if !visits.isReached, let check = selected.checks.first(where: { !$0.isOptional }) {
+      var checks = selected.checks
+      if case .metadata(let parts) = selected.field { checks += parts.flatMap(\.checks) }
+      if !visits.isReached, let check = checks.first(where: { !$0.isOptional }) {
         throw .check(check.message)
       }
       switch selected.field {
@@ -367,12 +361,7 @@ final class Projection {
         .noRows(let projection):
         try projection.checkReached()
       case .groups(let groups, _): try groups.checkReached()
-      case .metadata(let parts):
-        let checks = parts.flatMap(\.checks)
-        if !visits.isReached, let check = checks.first(where: { !$0.isOptional }) {
-          throw .check(check.message)
-        }
-      case .column, .entityID, .typename: break
+      case .column, .metadata, .entityID, .typename: break
       }
     }
   }

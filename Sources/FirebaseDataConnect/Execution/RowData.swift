@@ -48,7 +48,7 @@ struct RowData {
           (value.elements ?? [value]).compactMap(\.fields)
         ))
     } else {
-      throw OperationFailure("\(layout.table.typeName) has no field \(name).")
+      throw layout.unknown(name)
     }
   }
 

@@ -107,6 +107,11 @@ struct TableLayout: Sendable {
 
   func column(_ name: String) -> ColumnLayout? { columns[name] }
 
+  /// The error for a field that the table does not have.
+  func unknown(_ name: String) -> OperationFailure {
+    OperationFailure("\(table.typeName) has no field \(name).")
+  }
+
   /// The columns of a reference to another key than that of its table, whose values are fields. Nil for
   /// several of them, and for those that are read from a reference.
   func fields(

@@ -89,9 +89,6 @@
 
   extension QueryExplanation {
     fileprivate var json: JSON {
-      func integer(_ name: String, _ number: Int) -> JSON.Member {
-        JSON.Member(name, .integer(Int64(number)))
-      }
       var members = [
         JSON.Member("plan", .string(plan)),
         JSON.Member("indexes", .array(indexes.map(JSON.string))),
@@ -102,11 +99,11 @@
       ]
       if let execution {
         members += [
-          integer("resultsReturned", execution.resultsReturned),
-          integer("indexEntriesRead", execution.indexEntriesRead),
-          integer("documentsRead", execution.documentsRead),
-          integer("keysRead", execution.keysRead),
-          integer("microseconds", Int(execution.duration / .microseconds(1))),
+          .init("resultsReturned", execution.resultsReturned),
+          .init("indexEntriesRead", execution.indexEntriesRead),
+          .init("documentsRead", execution.documentsRead),
+          .init("keysRead", execution.keysRead),
+          .init("microseconds", Int(execution.duration / .microseconds(1))),
         ]
       }
       return .object(members)

@@ -69,32 +69,29 @@
     }
 
     private static func json(_ statistics: Firestore.Statistics) -> JSON {
-      func integer(_ name: String, _ number: Int) -> JSON.Member {
-        JSON.Member(name, .integer(Int64(number)))
-      }
       let collections = statistics.collections.map { collection in
         JSON.object([
           JSON.Member("path", .string(collection.path)),
-          integer("documents", collection.documents), integer("bytes", collection.bytes),
+          .init("documents", collection.documents), .init("bytes", collection.bytes),
         ])
       }
       return .object([
         JSON.Member("collections", .array(collections)),
-        integer("documents", statistics.documents),
-        integer("documentBytes", statistics.documentBytes),
-        integer("fileBytes", statistics.fileBytes), integer("freeBytes", statistics.freeBytes),
-        integer("changeLogBytes", statistics.changeLogBytes),
-        integer("changesLogged", statistics.changesLogged),
-        integer("changes", statistics.changes), integer("commits", statistics.commits),
-        integer("retentionSeconds", Int(clamping: statistics.retention.age.components.seconds)),
-        integer("retentionBytes", statistics.retention.limitBytes),
+        .init("documents", statistics.documents),
+        .init("documentBytes", statistics.documentBytes),
+        .init("fileBytes", statistics.fileBytes), .init("freeBytes", statistics.freeBytes),
+        .init("changeLogBytes", statistics.changeLogBytes),
+        .init("changesLogged", statistics.changesLogged),
+        .init("changes", statistics.changes), .init("commits", statistics.commits),
+        .init("retentionSeconds", Int(clamping: statistics.retention.age.components.seconds)),
+        .init("retentionBytes", statistics.retention.limitBytes),
         JSON.Member("isRetentionStored", .boolean(statistics.isRetentionStored)),
         JSON.Member(
           "oldestReadableTime",
           statistics.oldestReadableTime.map { .string(Instant($0).text) } ?? .null),
         JSON.Member(
           "retentionEnd", statistics.retentionEnd.map { .string($0.rawValue) } ?? .null),
-        integer("formatVersion", statistics.formatVersion),
+        .init("formatVersion", statistics.formatVersion),
       ])
     }
   }

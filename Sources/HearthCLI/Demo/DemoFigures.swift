@@ -26,23 +26,20 @@
     }
 
     var json: JSON {
-      func integer(_ name: String, _ number: Int) -> JSON.Member {
-        JSON.Member(name, .integer(Int64(number)))
-      }
       func milliseconds(_ name: String, _ duration: Duration) -> JSON.Member {
         JSON.Member(name, .double(duration / .milliseconds(1)))
       }
       return .object([
         JSON.Member("collection", .string(collection)),
-        integer("documents", documents), integer("inputBytes", inputBytes),
+        .init("documents", documents), .init("inputBytes", inputBytes),
         milliseconds("importMilliseconds", importTime),
-        integer("importDocumentsPerSecond", importRate), integer("importCommits", importCommits),
-        milliseconds("readMilliseconds", readTime), integer("readDocumentsPerSecond", readRate),
+        .init("importDocumentsPerSecond", importRate), .init("importCommits", importCommits),
+        milliseconds("readMilliseconds", readTime), .init("readDocumentsPerSecond", readRate),
         milliseconds("acknowledgedMilliseconds", acknowledgements.median),
         milliseconds("newsMilliseconds", latencies.median),
         milliseconds("reopenMilliseconds", reopenTime),
-        integer("fileBytes", fileBytes), integer("documentBytes", documentBytes),
-        integer("changeLogBytes", changeLogBytes), integer("bytesPerDocument", bytesPerDocument),
+        .init("fileBytes", fileBytes), .init("documentBytes", documentBytes),
+        .init("changeLogBytes", changeLogBytes), .init("bytesPerDocument", bytesPerDocument),
       ])
     }
   }
