@@ -23,36 +23,28 @@ struct LoopbackSocket: Sendable {
   static func listening(
     host: String, port: Int
   ) throws(AddressError) -> (socket: LoopbackSocket, port: Int) {
-    let problem: String
-    do {
-      return try first(host, port) { address, length in
-        guard isLoopback(address) else {
-          throw AddressError(
-            description: "\(host) is not an address of this machine alone: use 127.0.0.1.")
-        }
-        let socket = try LoopbackSocket(family: address.pointee.sa_family)
-        var isOn: Int32 = 1
-        setsockopt(
-          socket.descriptor, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
-        guard bind(socket.descriptor, address, length) == 0, listen(socket.descriptor, 64) == 0
-        else {
-          let problem = systemError()
-          socket.close()
-          throw AddressError(description: "Cannot listen on \(host):\(port): \(problem).")
-        }
-        return (socket, socket.port)
+    try first(host, port) { address, length throws(AddressError) in
+      guard isLoopback(address) else {
+        throw AddressError(
+          description: "\(host) is not an address of this machine alone: use 127.0.0.1.")
       }
-    } catch let error as AddressError {
-      throw error
-    } catch {
-      problem = "\(error)"
+      let socket = try LoopbackSocket(family: address.pointee.sa_family)
+      var isOn: Int32 = 1
+      setsockopt(
+        socket.descriptor, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
+      guard bind(socket.descriptor, address, length) == 0, listen(socket.descriptor, 64) == 0
+      else {
+        let problem = systemError()
+        socket.close()
+        throw AddressError(description: "Cannot listen on \(host):\(port): \(problem).")
+      }
+      return (socket, socket.port)
     }
-    throw AddressError(description: problem)
   }
 
   /// A socket that is connected. Nil if nobody listens, or does not answer in time.
   static func connected(host: String, port: Int, milliseconds: Int32) -> LoopbackSocket? {
-    try? first(host, port) { address, length in
+    try? first(host, port) { address, length throws(AddressError) in
       let socket = try LoopbackSocket(family: address.pointee.sa_family)
       let flags = fcntl(socket.descriptor, F_GETFL)
       _ = fcntl(socket.descriptor, F_SETFL, flags | O_NONBLOCK)
@@ -90,21 +82,21 @@ struct LoopbackSocket: Sendable {
   /// Calls `body` with the addresses of a host, until it succeeds.
   private static func first<Result>(
     _ host: String, _ port: Int,
-    _ body: (UnsafePointer<sockaddr>, socklen_t) throws -> Result
-  ) throws -> Result {
+    _ body: (UnsafePointer<sockaddr>, socklen_t) throws(AddressError) -> Result
+  ) throws(AddressError) -> Result {
     var hints = addrinfo()
     hints.ai_socktype = stream
     var list: UnsafeMutablePointer<addrinfo>?
+    var failure = AddressError(description: "There is no address \(host):\(port).")
     guard (0...65535).contains(port), getaddrinfo(host, String(port), &hints, &list) == 0 else {
-      throw AddressError(description: "There is no address \(host):\(port).")
+      throw failure
     }
     defer { freeaddrinfo(list) }
-    var failure: any Error = AddressError(description: "There is no address \(host):\(port).")
     var next = list
     while let info = next {
       next = info.pointee.ai_next
       guard let address = info.pointee.ai_addr else { continue }
-      do {
+      do throws(AddressError) {
         return try body(address, info.pointee.ai_addrlen)
       } catch {
         failure = error

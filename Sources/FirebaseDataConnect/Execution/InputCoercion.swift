@@ -123,16 +123,9 @@ struct InputCoercion {
       .invalid("\(place) must be of the type \(type.name), and is \(value.json.prefix(100)).")
     }
     func integer() throws(OperationFailure) -> Int64 {
-      switch value {
-      case .int(let number): return number
-      case .double(let number):
-        guard let exact = Int64(exactly: number) else { throw invalid() }
-        return exact
-      case .string(let text) where type == .int64:
-        guard let number = Int64(text) else { throw invalid() }
-        return number
-      default: throw invalid()
-      }
+      if case .string = value, type != .int64 { throw invalid() }
+      guard let number: Int64 = value.integer() else { throw invalid() }
+      return number
     }
     switch type {
     case .any: return value
@@ -150,14 +143,8 @@ struct InputCoercion {
       return .int(number)
     case .int64: return .int(try integer())
     case .float:
-      switch value {
-      case .double: return value
-      case .int(let number): return .double(Double(number))
-      case .string("inf"): return .double(.infinity)
-      case .string("-inf"): return .double(-.infinity)
-      case .string("nan"): return .double(.nan)
-      default: throw invalid()
-      }
+      guard let number = value.number else { throw invalid() }
+      return .double(number)
     case .uuid:
       guard case .string(let text) = value else { throw invalid() }
       // Usual: what this module has written.
@@ -180,20 +167,16 @@ struct InputCoercion {
       }
       return .string(date.description)
     case .timestamp:
-      switch value {
+      guard let time = try? Timestamp(dataConnectValue: value) else { throw invalid() }
+      let isText = if case .string = value { true } else { false }
+      guard
+        isText
+          ? time.seconds >= Timestamp.firstSecondOfVariables
+          : RFC3339.seconds.contains(time.seconds)
+      else { throw invalid() }
       // Stored with microseconds.
-      case .timestamp(let time):
-        guard RFC3339.seconds.contains(time.seconds) else { throw invalid() }
-        return .timestamp(
-          Timestamp(seconds: time.seconds, nanoseconds: time.nanoseconds / 1000 * 1000))
-      case .string(let text):
-        guard let time = try? Timestamp(rfc3339: text),
-          time.seconds >= Timestamp.firstSecondOfVariables
-        else { throw invalid() }
-        return .timestamp(
-          Timestamp(seconds: time.seconds, nanoseconds: time.nanoseconds / 1000 * 1000))
-      default: throw invalid()
-      }
+      return .timestamp(
+        Timestamp(seconds: time.seconds, nanoseconds: time.nanoseconds / 1000 * 1000))
     case .vector:
       guard case .list(let values) = value else { throw invalid() }
       return .list(

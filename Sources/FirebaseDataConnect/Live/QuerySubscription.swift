@@ -84,7 +84,8 @@ public struct QuerySubscription<ResultData: Sendable>: AsyncSequence, Sendable {
           receiveValue(value)
           continue
         }
-        let isCancelled = Cancellation()
+        // While the result waits for its queue.
+        let isCancelled = Flag()
         await withTaskCancellationHandler {
           await withCheckedContinuation { continuation in
             schedule {
@@ -101,11 +102,20 @@ public struct QuerySubscription<ResultData: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-/// Whether a subscription was cancelled while a result waited for its queue.
-private final class Cancellation: Sendable {
+/// Something that happens once.
+final class Flag: Sendable {
   private let state = Mutex(false)
+
   var isSet: Bool { state.withLock(\.self) }
-  func set() { state.withLock { $0 = true } }
+
+  /// Returns whether it was set before.
+  @discardableResult
+  func set() -> Bool {
+    state.withLock { isSet in
+      defer { isSet = true }
+      return isSet
+    }
+  }
 }
 
 /// Something that can be cancelled, as in Combine. Releasing the last reference cancels it, too.

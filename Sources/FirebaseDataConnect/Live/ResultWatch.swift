@@ -1,7 +1,6 @@
 import DataConnectModel
 import Foundation
 import Hearth
-import Synchronization
 
 /// Listeners to everything that a query reads: for a connector whose subscriptions follow the data.
 ///
@@ -137,9 +136,10 @@ struct ResultWatch: Sendable {
     to begin: (_ event: @escaping @Sendable ((any Error)?) -> Void) -> any ListenerRegistration
   ) async throws -> @Sendable () -> Void {
     let (events, continuation) = AsyncThrowingStream.makeStream(of: Void.self)
-    let first = FirstEvent()
+    let hasBegun = Flag()
     let registration = begin { error in
-      guard first.take() else {
+      // The first snapshot is no change.
+      if hasBegun.set() {
         if let error { failed(error) } else { changed() }
         return
       }
@@ -153,18 +153,5 @@ struct ResultWatch: Sendable {
       throw error
     }
     return { registration.remove() }
-  }
-}
-
-/// The first snapshot of a listener, which is no change.
-private final class FirstEvent: Sendable {
-  private let isDue = Mutex(true)
-
-  /// True once.
-  func take() -> Bool {
-    isDue.withLock { isDue in
-      defer { isDue = false }
-      return isDue
-    }
   }
 }
