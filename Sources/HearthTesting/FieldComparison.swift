@@ -121,16 +121,11 @@ struct FieldComparison {
 
   /// `written` or `read` is nil if the member is missing.
   private mutating func compareMembers(_ written: Any?, _ read: Any?, _ path: Path) {
-    switch (written, read) {
-    case (let written?, let read?): compare(written, read, path)
-    case (let written?, nil):
-      differences.append(
-        Field(path: path.text, written: Shown.value(written), read: "nothing", hint: nil))
-    case (nil, let read?):
-      differences.append(
-        Field(path: path.text, written: "nothing", read: Shown.value(read), hint: nil))
-    case (nil, nil): break
-    }
+    if let written, let read { return compare(written, read, path) }
+    differences.append(
+      Field(
+        path: path.text, written: written.map(Shown.value) ?? "nothing",
+        read: read.map(Shown.value) ?? "nothing", hint: nil))
   }
 
   private mutating func note(_ written: Any, _ read: Any, _ path: Path, hint: String? = nil) {

@@ -63,12 +63,8 @@
         }, "--variables")
       let token = Self.withProvider(try object(authToken, "--auth-token"))
       let auth = authUid.map { DataConnectAuth(uid: $0, token: token) }
-      let json = String(decoding: try JSONEncoder().encode(compiled), as: UTF8.self)
       try await file.open(seed == nil ? .writing : .making) { db in
-        let dataConnect = DataConnect(
-          connectorConfig: ConnectorConfig(
-            serviceId: compiled.serviceID, location: compiled.location,
-            connector: compiled.connectorID), compiled: json, firestore: db)
+        let dataConnect = try DataConnect(compiled, on: db)
         try await DataConnect.withAuth(auth) {
           for name in names {
             try await execute(name, variables, in: compiled, dataConnect)

@@ -20,11 +20,7 @@
 
     func run() async throws {
       try await file.open(.reading) { db in
-        for dataConnect in try project.services(on: db) {
-          for change in try await dataConnect.schemaChanges() {
-            try Terminal.print("\(change.description)")
-          }
-        }
+        try await project.printChanges(on: db) { try await $0.schemaChanges() }
       }
     }
   }
@@ -46,30 +42,38 @@
 
     func run() async throws {
       try await file.open(.writing) { db in
-        for dataConnect in try project.services(on: db) {
-          for change in try await dataConnect.migrate(allowingDestructive: allowDestructive) {
-            try Terminal.print("\(change.description)")
-          }
+        try await project.printChanges(on: db) {
+          try await $0.migrate(allowingDestructive: allowDestructive)
         }
       }
     }
   }
 
   extension DataConnectProjectOptions {
-    /// A connector of each service: those of one have the same schema.
-    fileprivate func services(on db: Firestore) throws -> [DataConnect] {
+    /// Prints the changes of each service's schema, by one of its connectors: all have the same.
+    fileprivate func printChanges(
+      on db: Firestore, _ changes: (DataConnect) async throws -> [SchemaChange]
+    ) async throws {
       let report = try ProjectCompilation(folder: config).run()
       Diagnostic.show(report.diagnostics)
       if report.hasErrors { throw ExitCode.failure }
       var names: Set<String> = []
-      return try report.connectors.filter { names.insert($0.serviceID).inserted }.map { compiled in
-        DataConnect(
-          connectorConfig: ConnectorConfig(
-            serviceId: compiled.serviceID, location: compiled.location,
-            connector: compiled.connectorID),
-          compiled: String(decoding: try JSONEncoder().encode(compiled), as: UTF8.self),
-          firestore: db)
+      for compiled in report.connectors where names.insert(compiled.serviceID).inserted {
+        for change in try await changes(DataConnect(compiled, on: db)) {
+          try Terminal.print("\(change.description)")
+        }
       }
+    }
+  }
+
+  extension DataConnect {
+    convenience init(_ compiled: CompiledConnector, on db: Firestore) throws {
+      self.init(
+        connectorConfig: ConnectorConfig(
+          serviceId: compiled.serviceID, location: compiled.location,
+          connector: compiled.connectorID),
+        compiled: String(decoding: try JSONEncoder().encode(compiled), as: UTF8.self),
+        firestore: db)
     }
   }
 #endif

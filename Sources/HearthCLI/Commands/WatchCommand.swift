@@ -96,23 +96,19 @@
     }
 
     fileprivate struct Change {
-      enum Kind: String {
-        case added, modified, removed
-
-        var mark: String {
-          switch self {
-          case .added: "+"
-          case .modified: "~"
-          case .removed: "-"
-          }
-        }
-      }
-
-      var kind: Kind
+      var kind: DocumentChangeType
       var document: DocumentSnapshot
       var before: DocumentSnapshot?
       var oldIndex: Int?
       var newIndex: Int?
+
+      var mark: String {
+        switch kind {
+        case .added: "+"
+        case .modified: "~"
+        case .removed: "-"
+        }
+      }
 
       /// From 1, as people count: `3`, and `3→1` for a result that moved.
       var position: String? {
@@ -125,7 +121,7 @@
     private func show(_ change: Change) throws {
       let path = change.document.reference.path
       guard output.json else {
-        let head = [change.kind.mark, change.position].compactMap(\.self).joined(separator: " ")
+        let head = [change.mark, change.position].compactMap(\.self).joined(separator: " ")
         let path = path.legible
         let width = Terminal.width - head.count - path.count - 4
         let text = try change.text(width: width)
@@ -133,7 +129,7 @@
           "\(head) \(Terminal.bold("\(path)"))\(text.isEmpty ? "" : "  " + text.trimmingEnd)")
         return
       }
-      var members = [JSON.Member("change", .string(change.kind.rawValue))]
+      var members = [JSON.Member("change", .string("\(change.kind)"))]
       for (name, index) in [("oldIndex", change.oldIndex), ("newIndex", change.newIndex)] {
         if let index { members.append(JSON.Member(name, .integer(Int64(index)))) }
       }
@@ -159,16 +155,10 @@
 
   extension WatchCommand.Change {
     fileprivate init(_ change: DocumentChange, before: DocumentSnapshot?) {
-      let kind: Kind =
-        switch change.type {
-        case .added: .added
-        case .modified: .modified
-        case .removed: .removed
-        }
       self.init(
-        kind: kind, document: change.document, before: before,
-        oldIndex: kind == .added ? nil : Int(change.oldIndex),
-        newIndex: kind == .removed ? nil : Int(change.newIndex))
+        kind: change.type, document: change.document, before: before,
+        oldIndex: change.type == .added ? nil : Int(change.oldIndex),
+        newIndex: change.type == .removed ? nil : Int(change.newIndex))
     }
 
     /// All fields of a new document, those that changed of another: `pages: 412 → 500`.

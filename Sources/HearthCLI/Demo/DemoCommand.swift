@@ -28,11 +28,9 @@
         throw Failure("There is a file at \(path) already; the demo wants to make its own.")
       }
       let figures: DemoFigures
-      if books {
-        figures = try await run(Book.self, .text(Book.samples), path)
-      } else if let index {
+      if !books, let index {
         figures = try await run(DebianPackage.self, .file(index), path)
-      } else if await DemoCommand.hasPackages() {
+      } else if !books, await DemoCommand.hasPackages() {
         figures = try await run(DebianPackage.self, .apt, path)
       } else {
         figures = try await run(Book.self, .text(Book.samples), path)

@@ -104,11 +104,7 @@
       let collection = db.collection(Record.collection)
       let began = ContinuousClock.now
       let documents = try await collection.getDocuments().documents
-      var found = Fingerprint()
-      for document in documents {
-        let record = try document.data(as: Record.self)
-        found.add(record)
-      }
+      let found = try Self.fingerprint(documents)
       figures.readTime = began.duration(to: .now)
       try check(
         found == fingerprint, "The documents read back are not equal to those that were written.")
@@ -170,10 +166,8 @@
       try check(
         changed["visits"] as? Int == visits,
         "The last change is not there after reopening the file.")
-      var found = Fingerprint()
-      for document in try await db.collection(Record.collection).getDocuments().documents {
-        found.add(try document.data(as: Record.self))
-      }
+      let found = try Self.fingerprint(
+        await db.collection(Record.collection).getDocuments().documents)
       try check(found == fingerprint, "The documents are not equal after reopening the file.")
       let statistics = try await db.statistics()
       figures.fileBytes = statistics.fileBytes
@@ -189,6 +183,12 @@
           + "\(Figure.bytes(figures.changeLogBytes)) of change log.")
       try say("")
       try say(Terminal.bold("Everything checked holds."))
+    }
+
+    private static func fingerprint(_ documents: [QueryDocumentSnapshot]) throws -> Fingerprint {
+      var found = Fingerprint()
+      for document in documents { found.add(try document.data(as: Record.self)) }
+      return found
     }
 
     // MARK: Output

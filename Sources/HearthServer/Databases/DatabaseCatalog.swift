@@ -85,7 +85,7 @@
 
       /// Nil for a database that is not open. Throws `unavailable` if the catalog is closed.
       mutating func use(_ name: DatabaseName, times: Int = 1) throws(Status) -> ServedDatabase? {
-        if isClosed { throw DatabaseCatalog.shuttingDown }
+        if isClosed { throw Status.shuttingDown }
         guard case .open(var entry)? = slots[name] else { return nil }
         uses += 1
         entry.uses += times
@@ -261,7 +261,7 @@
     private func open(_ name: DatabaseName, _ waiter: Waiter) {
       let (outcome, unused): (Outcome?, [(name: DatabaseName, backend: any StoreBackend)]?) =
         state.withLock { state in
-          if state.isClosed { return (.failure(Self.shuttingDown), nil) }
+          if state.isClosed { return (.failure(.shuttingDown), nil) }
           if state.wait(waiter, for: name) { return (nil, nil) }
           // Another call has opened it meanwhile.
           if state.slots[name] != nil { return (.success(nil), nil) }
@@ -310,7 +310,7 @@
       for watch in watches { watch.onCreation() }
       for waiter in waiters {
         waiter.continuation.resume(
-          returning: database.map { .success($0) } ?? .failure(Self.shuttingDown))
+          returning: database.map { .success($0) } ?? .failure(.shuttingDown))
       }
     }
 
@@ -342,7 +342,7 @@
         return state.placeholder
       }
       if placeholder?.backend !== backend { backend.close() }
-      guard let placeholder else { throw Self.shuttingDown }
+      guard let placeholder else { throw Status.shuttingDown }
       return placeholder
     }
 
@@ -411,8 +411,6 @@
         .notFound,
         "The database \(name.database) does not exist for project \(name.project).")
     }
-
-    private static let shuttingDown = Status(.unavailable, "The server is shutting down.")
 
     // MARK: All databases
 

@@ -156,6 +156,8 @@
   }
 
   extension Status {
+    static let shuttingDown = Status(.unavailable, "The server is shutting down.")
+
     /// The error for a read time that the change log does not reach, as Cloud Firestore returns it.
     var ofReadTime: Status {
       guard code == .outOfRange else { return self }

@@ -45,7 +45,7 @@
     }
 
     private struct State {
-      private(set) var sessions: [Data: Session] = [:]
+      var sessions: [Data: Session] = [:]
       /// The newest attempt, by the first one's id.
       private var newest: [Data: Data] = [:]
       var beginnings: [UInt64: Beginning] = [:]
@@ -54,12 +54,6 @@
       mutating func add(_ id: Data, _ session: Session) {
         sessions[id] = session
         newest[session.origin] = id
-      }
-
-      mutating func change(_ id: Data, _ body: (inout Session) -> Void) {
-        guard var session = sessions[id] else { return }
-        body(&session)
-        sessions[id] = session
       }
 
       @discardableResult
@@ -227,15 +221,15 @@
       _ id: Data, _ client: String, committing: Bool = false
     ) throws(Status) -> Mode {
       let (mode, expired): (Mode?, Session?) = state.withLock { state in
-        guard let session = state.sessions[id] else { return (nil, nil) }
+        guard var session = state.sessions[id] else { return (nil, nil) }
         guard !isExpired(session) else { return (nil, state.remove(id)) }
-        state.change(id) {
-          ($0.lastUse, $0.client) = (now(), client)
-          if committing, case .readWrite(let transaction) = $0.mode {
-            $0.mode = .failed(transaction)
-          }
+        let mode = session.mode
+        (session.lastUse, session.client) = (now(), client)
+        if committing, case .readWrite(let transaction) = mode {
+          session.mode = .failed(transaction)
         }
-        return (session.mode, nil)
+        state.sessions[id] = session
+        return (mode, nil)
       }
       if let id = expired?.id { backend.end(id, isRetried: false) }
       guard let mode else { throw Self.expired }

@@ -58,8 +58,7 @@
       let isHealth = context.descriptor.service == HealthService.descriptor
       do {
         if !isHealth {
-          var tokens = request.metadata[stringValues: "authorization"].makeIterator()
-          try await keys.check(authorization: tokens.next())
+          try await keys.check(authorization: request.metadata.first("authorization"))
         }
       } catch {
         throw call.end(error)
@@ -121,13 +120,11 @@
 
     /// A number that the stream of the call has set; nil for one over REST.
     private static func number(_ metadata: Metadata, _ header: String) -> UInt64? {
-      var numbers = metadata[stringValues: header].makeIterator()
-      return numbers.next().flatMap { UInt64($0) }
+      metadata.first(header).flatMap { UInt64($0) }
     }
 
     private static func id(_ metadata: Metadata) -> String {
-      var given = metadata[stringValues: header].makeIterator()
-      if let id = given.next(), (1...128).contains(id.utf8.count),
+      if let id = metadata.first(header), (1...128).contains(id.utf8.count),
         id.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
       {
         return id
@@ -212,6 +209,14 @@
         if let error { metadata["error"] = "\(error)" }
         logger.log(level: level, "A call has ended.", metadata: metadata)
       }
+    }
+  }
+
+  extension Metadata {
+    /// The text of the first header with this name.
+    func first(_ name: String) -> String? {
+      var texts = self[stringValues: name].makeIterator()
+      return texts.next()
     }
   }
 

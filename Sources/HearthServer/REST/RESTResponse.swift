@@ -53,8 +53,7 @@
     }
 
     private func all(_ metadata: Metadata) -> [String: String] {
-      var ids = metadata[stringValues: CallGate.header].makeIterator()
-      guard let id = ids.next() else { return headers }
+      guard let id = metadata.first(CallGate.header) else { return headers }
       return headers.merging([CallGate.header: id]) { $1 }
     }
   }

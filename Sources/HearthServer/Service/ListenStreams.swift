@@ -25,7 +25,7 @@
         onChange(state.open.count)
         return state.isClosed
       }
-      if isClosed { inputs.end(Self.shutDown) }
+      if isClosed { inputs.end(.shuttingDown) }
     }
 
     func remove(_ inputs: ListenInputs) {
@@ -55,9 +55,7 @@
         state.isClosed = true
         return state.open.values.map(\.inputs)
       }
-      for inputs in open { inputs.end(Self.shutDown) }
+      for inputs in open { inputs.end(.shuttingDown) }
     }
-
-    private static let shutDown = Status(.unavailable, "The server is shutting down.")
   }
 #endif

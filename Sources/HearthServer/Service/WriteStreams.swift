@@ -23,7 +23,7 @@
           state.isCommitting = !state.isClosed
           return state.isClosed
         }
-        if isClosed { throw WriteStreams.shutDown }
+        if isClosed { throw Status.shuttingDown }
       }
 
       /// The message is answered.
@@ -68,7 +68,7 @@
         return state.isClosed
       }
       defer { state.withLock { $0.open[ObjectIdentifier(stream)] = nil } }
-      if isClosed { throw Self.shutDown }
+      if isClosed { throw Status.shuttingDown }
       let task = Task(executorPreference: EventLoopExecutor.current) { try await body(stream) }
       stream.start(task)
       let result = await withTaskCancellationHandler {
@@ -76,7 +76,7 @@
       } onCancel: {
         task.cancel()
       }
-      if stream.isClosed { throw Self.shutDown }
+      if stream.isClosed { throw Status.shuttingDown }
       try result.get()
     }
 
@@ -88,7 +88,5 @@
       }
       for stream in open { stream.close() }
     }
-
-    private static let shutDown = Status(.unavailable, "The server is shutting down.")
   }
 #endif

@@ -35,10 +35,8 @@ public struct ParseOperation<T: ParseObject>: Sendable {
   /// The first error of a method that does not throw.
   private var failure: ParseError?
 
-  init(_ target: T) { self.target = target }
-
   /// The beginning of a chain of operations on an object; see `ParseObject.operation`.
-  public init(target: T) { self.init(target) }
+  public init(target: T) { self.target = target }
 
   // MARK: Relations
 
@@ -444,7 +442,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
 
 extension ParseObject {
   /// The beginning of a chain of operations on the object.
-  public var operation: ParseOperation<Self> { ParseOperation(self) }
+  public var operation: ParseOperation<Self> { ParseOperation(target: self) }
 }
 
 /// The rules of relations that were declared, by database.
