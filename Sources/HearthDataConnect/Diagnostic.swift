@@ -32,6 +32,10 @@ public struct Diagnostic: Hashable, Sendable, CustomStringConvertible {
     self.message = message
   }
 
+  init(error message: String, path: String, line: Int = 1, column: Int = 1) {
+    self.init(severity: .error, path: path, line: line, column: column, message: message)
+  }
+
   /// `path:line:column: error: message`, as compilers print it.
   public var description: String { "\(path):\(line):\(column): \(severity.rawValue): \(message)" }
 }

@@ -86,8 +86,8 @@ struct RowBuilder {
       responseKey: field.responseKey, name: field.name, kind: .value("String"),
       modifiers: field.modifiers)
     switch field.action {
-    case .lookup: selected.kind = row(field, .optional)
-    case .list, .search, .similarity: selected.kind = row(field, .list)
+    case .lookup: selected.kind = row(field.table, field.selections, .optional)
+    case .list, .search, .similarity: selected.kind = row(field.table, field.selections, .list)
     case .insert, .upsert: selected.kind = rowOrKey(field, .one)
     case .update, .delete: selected.kind = rowOrKey(field, .optional)
     case .insertMany, .upsertMany: selected.kind = rowOrKey(field, .list)
@@ -101,15 +101,16 @@ struct RowBuilder {
   }
 
   private mutating func rowOrKey(_ field: RootField, _ wrapping: Wrapping) -> Selected.Kind {
-    guard field.selections.isEmpty else { return row(field, wrapping) }
+    guard field.selections.isEmpty else { return row(field.table, field.selections, wrapping) }
     uses.addKey(field.table)
     return .value(wrapping.type(types.key(field.table)))
   }
 
-  private mutating func row(_ field: RootField, _ wrapping: Wrapping) -> Selected.Kind {
-    let table = schema.table(field.table)
-    return .object(
-      type: field.table, table: table, fields: selected(field.selections, of: table), wrapping)
+  private mutating func row(
+    _ type: String, _ selections: [Selection], _ wrapping: Wrapping
+  ) -> Selected.Kind {
+    let table = schema.table(type)
+    return .object(type: type, table: table, fields: selected(selections, of: table), wrapping)
   }
 
   private mutating func selected(_ selections: [Selection], of table: Table?) -> [Selected] {
@@ -126,9 +127,7 @@ struct RowBuilder {
 
   private mutating func kind(of selection: Selection, in table: Table?) -> Selected.Kind {
     func object(_ type: String, _ wrapping: Wrapping) -> Selected.Kind {
-      let target = schema.table(type)
-      return .object(
-        type: type, table: target, fields: selected(selection.selections, of: target), wrapping)
+      row(type, selection.selections, wrapping)
     }
     switch selection.kind {
     case .column(let name):

@@ -1,14 +1,5 @@
 extension SwiftGenerator {
-  func writeOperations(_ shape: ConnectorShape, to source: inout SwiftSource) {
-    writeImports(to: &source)
-    for (position, operation) in shape.operations.enumerated() {
-      if position > 0 { source.line() }
-      write(operation, shape.types, to: &source)
-    }
-  }
-
-  private func write(_ operation: OperationShape, _ types: TypeNames, to source: inout SwiftSource)
-  {
+  func write(_ operation: OperationShape, _ types: TypeNames, to source: inout SwiftSource) {
     let reference = operation.kind == .query ? "QueryRefObservation" : "MutationRef"
     source.line("/// The \(operation.kind.rawValue) `\(operation.name)`.")
     source.scope("public final class \(operation.className): Sendable") { source in

@@ -1,38 +1,34 @@
 extension SwiftGenerator {
   // MARK: Keys
 
-  func writeKeys(_ shape: ConnectorShape, to source: inout SwiftSource) {
-    writeImports(to: &source)
-    for (position, key) in shape.keys.enumerated() {
-      if position > 0 { source.line() }
-      source.line("/// The key of a row of `\(key.table)`.")
-      source.scope(
-        "public struct \(key.name): DataConnectRow, DataConnectVariables, DataConnectEncodable"
+  func write(_ key: KeyShape, to source: inout SwiftSource) {
+    source.line("/// The key of a row of `\(key.table)`.")
+    source.scope(
+      "public struct \(key.name): DataConnectRow, DataConnectVariables, DataConnectEncodable"
+    ) { source in
+      for property in key.properties {
+        source.line("public private(set) var \(property.quoted): \(property.type)")
+      }
+      source.line()
+      source.function(
+        "public init", key.properties.map { "\($0.label): \($0.type)" }
       ) { source in
         for property in key.properties {
-          source.line("public private(set) var \(property.quoted): \(property.type)")
+          source.line("self.\(property.quoted) = \(property.quoted)")
         }
-        source.line()
-        source.function(
-          "public init", key.properties.map { "\($0.label): \($0.type)" }
-        ) { source in
-          for property in key.properties {
-            source.line("self.\(property.quoted) = \(property.quoted)")
-          }
-        }
-        source.line()
-        source.scope("public init(row: DataConnectReader) throws") { source in
-          for (property, index) in zip(key.properties, key.indexes) {
-            source.line(
-              Self.reading(property.name, wireName: property.wireName, at: index))
-          }
-        }
-        source.line()
-        writeValues(of: key.properties, to: &source)
-        source.line()
-        source.line(
-          "public var dataConnectValue: DataValue { .object(dataConnectValues) }")
       }
+      source.line()
+      source.scope("public init(row: DataConnectReader) throws") { source in
+        for (property, index) in zip(key.properties, key.indexes) {
+          source.line(
+            Self.reading(property.name, wireName: property.wireName, at: index))
+        }
+      }
+      source.line()
+      writeValues(of: key.properties, to: &source)
+      source.line()
+      source.line(
+        "public var dataConnectValue: DataValue { .object(dataConnectValues) }")
     }
   }
 
@@ -75,67 +71,59 @@ extension SwiftGenerator {
   }
 
   /// The data of rows: `MovieData`.
-  func writeInputs(_ shape: ConnectorShape, to source: inout SwiftSource) {
-    writeImports(to: &source)
-    for (position, input) in shape.inputs.enumerated() {
-      if position > 0 { source.line() }
-      source.line(
-        "/// The data of a row of `\(input.table)`. A column that is unset is not written.")
-      source.scope("public struct \(input.name): DataConnectVariables, DataConnectEncodable") {
-        source in
-        for property in input.properties { source.line(declaration(of: property)) }
-        source.line()
-        source.line("/// `\(input.name) { $0.\(input.properties.first?.quoted ?? "column") = … }`")
-        source.scope("public init(_ columns: (inout \(input.name)) -> Void = { _ in })") {
-          $0.line("columns(&self)")
-        }
-        source.line()
-        writeValues(of: input.properties, to: &source)
-        source.line()
-        source.line("public var dataConnectValue: DataValue { .object(dataConnectValues) }")
+  func write(_ input: RowInputShape, to source: inout SwiftSource) {
+    source.line(
+      "/// The data of a row of `\(input.table)`. A column that is unset is not written.")
+    source.scope("public struct \(input.name): DataConnectVariables, DataConnectEncodable") {
+      source in
+      for property in input.properties { source.line(declaration(of: property)) }
+      source.line()
+      source.line("/// `\(input.name) { $0.\(input.properties.first?.quoted ?? "column") = … }`")
+      source.scope("public init(_ columns: (inout \(input.name)) -> Void = { _ in })") {
+        $0.line("columns(&self)")
       }
+      source.line()
+      writeValues(of: input.properties, to: &source)
+      source.line()
+      source.line("public var dataConnectValue: DataValue { .object(dataConnectValues) }")
     }
   }
 
   // MARK: Enums
 
-  func writeEnums(_ shape: ConnectorShape, to source: inout SwiftSource) {
-    writeImports(to: &source)
-    for (position, type) in shape.enums.enumerated() {
-      if position > 0 { source.line() }
-      source.line("/// The enum `\(type.graphQLName)`.")
-      source.line(
-        "public enum \(type.name): RawRepresentable, Hashable, Sendable, Codable, CaseIterable,")
-      source.indented { $0.line("DataConnectDecodable, DataConnectEncodable") }
-      source.line("{")
-      source.indented { source in
-        for element in type.cases { source.line("case \(element.quoted)") }
-        source.line("/// A value that the schema got after this code was generated.")
-        source.line("case _UNKNOWN(String)")
-        source.line()
-        source.line("/// The values of the schema.")
-        source.collection(
-          "public static let allCases: [\(type.name)] = ", type.cases.map { ".\($0.quoted)" })
-        source.line()
-        source.scope("public init(rawValue: String)") { source in
-          source.line("switch rawValue {")
-          for element in type.cases {
-            source.line("case \(SwiftNames.literal(element.rawValue)): self = .\(element.quoted)")
-          }
-          source.line("default: self = ._UNKNOWN(rawValue)")
-          source.line("}")
+  func write(_ type: EnumShape, to source: inout SwiftSource) {
+    source.line("/// The enum `\(type.graphQLName)`.")
+    source.line(
+      "public enum \(type.name): RawRepresentable, Hashable, Sendable, Codable, CaseIterable,")
+    source.indented { $0.line("DataConnectDecodable, DataConnectEncodable") }
+    source.line("{")
+    source.indented { source in
+      for element in type.cases { source.line("case \(element.quoted)") }
+      source.line("/// A value that the schema got after this code was generated.")
+      source.line("case _UNKNOWN(String)")
+      source.line()
+      source.line("/// The values of the schema.")
+      source.collection(
+        "public static let allCases: [\(type.name)] = ", type.cases.map { ".\($0.quoted)" })
+      source.line()
+      source.scope("public init(rawValue: String)") { source in
+        source.line("switch rawValue {")
+        for element in type.cases {
+          source.line("case \(SwiftNames.literal(element.rawValue)): self = .\(element.quoted)")
         }
-        source.line()
-        source.scope("public var rawValue: String") { source in
-          source.line("switch self {")
-          for element in type.cases {
-            source.line("case .\(element.quoted): \(SwiftNames.literal(element.rawValue))")
-          }
-          source.line("case ._UNKNOWN(let rawValue): rawValue")
-          source.line("}")
-        }
+        source.line("default: self = ._UNKNOWN(rawValue)")
+        source.line("}")
       }
-      source.line("}")
+      source.line()
+      source.scope("public var rawValue: String") { source in
+        source.line("switch self {")
+        for element in type.cases {
+          source.line("case .\(element.quoted): \(SwiftNames.literal(element.rawValue))")
+        }
+        source.line("case ._UNKNOWN(let rawValue): rawValue")
+        source.line("}")
+      }
     }
+    source.line("}")
   }
 }

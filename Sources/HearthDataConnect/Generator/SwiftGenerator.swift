@@ -34,19 +34,30 @@ public struct SwiftGenerator: Sendable {
       write(&source)
       return GeneratedFile(path: "Sources/\(shape.name)\(part).swift", text: source.text)
     }
+    func file<Part>(
+      _ part: String, _ items: [Part], _ write: (Part, inout SwiftSource) -> Void
+    ) -> GeneratedFile {
+      file(part) { source in
+        writeImports(to: &source)
+        for (position, item) in items.enumerated() {
+          if position > 0 { source.line() }
+          write(item, &source)
+        }
+      }
+    }
     var files = [
       GeneratedFile(path: "Package.swift", text: manifest(header: header)),
       GeneratedFile(
         path: "README.md", text: readme(of: connector, shape, header: header)),
       file("Client") { writeClient(of: connector, shape, to: &$0) },
-      file("Keys") { writeKeys(shape, to: &$0) },
-      file("Operations") { writeOperations(shape, to: &$0) },
+      file("Keys", shape.keys, write),
+      file("Operations", shape.operations) { write($0, shape.types, to: &$1) },
       file("Schema") { source in
         source.scope("enum \(shape.schemaEnum)") { compiled.write(to: &$0) }
       },
     ]
-    if !shape.enums.isEmpty { files.append(file("Enums") { writeEnums(shape, to: &$0) }) }
-    if !shape.inputs.isEmpty { files.append(file("Inputs") { writeInputs(shape, to: &$0) }) }
+    if !shape.enums.isEmpty { files.append(file("Enums", shape.enums, write)) }
+    if !shape.inputs.isEmpty { files.append(file("Inputs", shape.inputs, write)) }
     return files.sorted { $0.path < $1.path }
   }
 

@@ -36,8 +36,8 @@
         guard !isInBraces else {
           throw ProjectError([
             Diagnostic(
-              severity: .error, path: path, line: generate.line, column: generate.column,
-              message: "Write generate without braces, with its members on lines of their own.")
+              error: "Write generate without braces, with its members on lines of their own.",
+              path: path, line: generate.line, column: generate.column)
           ])
         }
         let index = first.map { $0.line - 1 } ?? generate.line

@@ -139,8 +139,8 @@
         guard Paths.isFile(file) else {
           findings.append(
             Diagnostic(
-              severity: .error, path: servicePath, line: 1, column: 1,
-              message: "There is no \(ConnectorConfiguration.fileName) in \(connectorFolder)."))
+              error: "There is no \(ConnectorConfiguration.fileName) in \(connectorFolder).",
+              path: servicePath))
           continue
         }
         let (configuration, path) = try load(file) { ConnectorConfiguration($0, reader: &$1) }
@@ -148,9 +148,7 @@
           $0.configuration.connectorID == configuration.connectorID
         }) {
           findings.append(
-            Diagnostic(
-              severity: .error, path: path, line: 1, column: 1,
-              message: "\(other.path) has the same connectorId."))
+            Diagnostic(error: "\(other.path) has the same connectorId.", path: path))
         }
         connectors.append(
           Connector(folder: absolute, configuration: configuration, path: path))

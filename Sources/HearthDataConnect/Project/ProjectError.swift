@@ -9,9 +9,7 @@ public struct ProjectError: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// An error of a whole file or folder.
   init(_ message: String, path: String) {
-    diagnostics = [
-      Diagnostic(severity: .error, path: path, line: 1, column: 1, message: message)
-    ]
+    diagnostics = [Diagnostic(error: message, path: path)]
   }
 
   /// The diagnostics, one in a line.

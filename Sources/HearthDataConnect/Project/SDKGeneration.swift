@@ -110,8 +110,7 @@
         func fail(_ message: String) {
           report.diagnostics.append(
             Diagnostic(
-              severity: .error, path: connector.path, line: sdk.line, column: sdk.column,
-              message: message))
+              error: message, path: connector.path, line: sdk.line, column: sdk.column))
         }
         let package = project.package(of: sdk, for: connector)
         if let owner = owners.updateValue(configuration.connectorID, forKey: package.folder) {

@@ -8,11 +8,7 @@
     /// deeper than `YAMLLimits` allow, or that is greater with its aliases.
     static func parse(_ text: String, path: String) throws(ProjectError) -> YAMLNode {
       if let (line, problem) = YAMLLimits.problem(of: text) {
-        throw ProjectError([
-          Diagnostic(
-            severity: .error, path: path, line: line, column: 1,
-            message: "The YAML is not valid: \(problem).")
-        ])
+        throw invalid(problem, path, line: line)
       }
       do {
         guard let node = try Yams.compose(yaml: text) else {
@@ -21,7 +17,7 @@
         var rest = YAMLLimits.nodes
         return try YAMLNode(node, &rest)
       } catch {
-        throw ProjectError([Self.diagnostic(of: error, in: text, path: path)])
+        throw Self.error(error, in: text, path: path)
       }
     }
 
@@ -53,27 +49,32 @@
       self.init(kind: kind, line: mark?.line ?? 1, column: mark?.column ?? 1)
     }
 
-    private static func diagnostic(
-      of error: any Error, in text: String, path: String
-    ) -> Diagnostic {
-      func diagnostic(_ problem: String, line: Int, column: Int) -> Diagnostic {
+    private static func invalid(
+      _ problem: String, _ path: String, line: Int = 1, column: Int = 1
+    ) -> ProjectError {
+      ProjectError([
         Diagnostic(
-          severity: .error, path: path, line: line, column: column,
-          message: "The YAML is not valid: \(problem).")
-      }
-      func diagnostic(_ problem: String, _ mark: Mark?) -> Diagnostic {
-        diagnostic(problem, line: mark?.line ?? 1, column: mark?.column ?? 1)
+          error: "The YAML is not valid: \(problem).", path: path, line: line, column: column)
+      ])
+    }
+
+    private static func error(
+      _ error: any Error, in text: String, path: String
+    ) -> ProjectError {
+      func invalid(_ problem: String, _ mark: Mark?) -> ProjectError {
+        Self.invalid(problem, path, line: mark?.line ?? 1, column: mark?.column ?? 1)
       }
       return switch error as? YamlError {
       case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
         .composer(_, let problem, let mark, _):
-        diagnostic(problem, mark)
+        invalid(problem, mark)
       case .duplicatedKeysInMapping(let names, let context):
         duplicate(names, from: context.mark, in: text)
-          .map { diagnostic("\($0.name) is given twice", line: $0.line, column: $0.column) }
-          ?? diagnostic("\(names.joined(separator: ", ")) is given twice", context.mark)
-      case .reader(let problem, _, _, _): diagnostic(problem, nil)
-      default: diagnostic("\(error)", nil)
+          .map {
+            Self.invalid("\($0.name) is given twice", path, line: $0.line, column: $0.column)
+          } ?? invalid("\(names.joined(separator: ", ")) is given twice", context.mark)
+      case .reader(let problem, _, _, _): invalid(problem, nil)
+      default: invalid("\(error)", nil)
       }
     }
 
