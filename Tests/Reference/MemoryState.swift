@@ -3,7 +3,7 @@
 
   /// A database in dictionaries, as simple as possible: the reference for the embedded engine.
   struct MemoryState: Sendable {
-    private(set) var documents: [ResourcePath: StoredDocument] = [:]
+    var documents: [ResourcePath: StoredDocument] = [:]
     /// The change with sequence n is at n - 1.
     private(set) var log = MemoryLog()
     private(set) var lastTime = Instant(microseconds: 0)
@@ -11,11 +11,6 @@
     var indexes: [MemoryIndex] = []
 
     var sequence: UInt64 { UInt64(log.count) }
-
-    /// The same state with other versions of some documents.
-    mutating func replace(_ path: ResourcePath, with version: StoredDocument?) {
-      documents[path] = version
-    }
 
     // MARK: Writing
 
@@ -175,7 +170,7 @@
           }
           guard new !== old else { continue }
           guard time <= .latest else { throw .commitTime(time, after: .latest) }
-          next.replace(path, with: new)
+          next.documents[path] = new
           next.log.append(
             LoggedChange(
               sequence: next.sequence + 1,

@@ -40,8 +40,8 @@
         return .documents(try paths.map { path throws(Status) in try document(path) })
       }
       var state = base
-      for document in try documents() { state.replace(document.path, with: document) }
-      for path in order where fields[path] == .some(nil) { state.replace(path, with: nil) }
+      for document in try documents() { state.documents[document.path] = document }
+      for path in order where fields[path] == .some(nil) { state.documents[path] = nil }
       return try state.answer(request, at: time)
     }
   }

@@ -38,7 +38,7 @@
     }
 
     private let query: StructuredQuery
-    private let orders: [Order]
+    private let orders: [StructuredQuery.Order]
 
     init(query: StructuredQuery) {
       self.query = query
@@ -53,7 +53,7 @@
 
     /// Whole documents.
     func results(among documents: [Document]) -> [Document] {
-      let found = sorted(documents.filter(isResult))
+      let found = documents.filter(isResult).sorted(by: isBefore)
       if query.isLimitToLast {
         guard let limit = query.limit else { return found }
         return Array(found.dropLast(query.offset).suffix(limit))
@@ -196,17 +196,8 @@
 
     // MARK: Order
 
-    private struct Order {
-      var field: FieldSegments
-      var isDescending: Bool
-      var keepsMissing = false
-      var isName: Bool { field.names == ["__name__"] }
-    }
-
-    private static func orders(of query: StructuredQuery) -> [Order] {
-      var orders = query.orders.map {
-        Order(field: $0.field, isDescending: $0.isDescending, keepsMissing: $0.keepsMissing)
-      }
+    private static func orders(of query: StructuredQuery) -> [StructuredQuery.Order] {
+      var orders = query.orders
       let isDescending = orders.last?.isDescending ?? false
       var inequalities: [FieldSegments] = []
       func look(_ filter: StructuredQuery.Filter) {
@@ -229,21 +220,19 @@
       }
       for field in byPath where field.names != ["__name__"] {
         if orders.contains(where: { $0.field.names == field.names }) { continue }
-        orders.append(Order(field: field, isDescending: isDescending))
+        orders.append(.init(field: field, isDescending: isDescending))
       }
-      if !orders.contains(where: \.isName) {
-        orders.append(Order(field: FieldSegments(["__name__"]), isDescending: isDescending))
+      if !orders.contains(where: { $0.field.names == ["__name__"] }) {
+        orders.append(.init(field: FieldSegments(["__name__"]), isDescending: isDescending))
       }
       return orders
     }
 
     /// The value by which a document is ordered. Nil if it is not a result.
-    private func position(_ order: Order, _ document: Document) -> [ReferenceOrder.Term]? {
+    private func position(_ order: StructuredQuery.Order, _ document: Document) -> [ReferenceOrder
+      .Term]?
+    {
       document.find(order.field)?.terms ?? (order.keepsMissing ? ReferenceOrder.terms(.null) : nil)
-    }
-
-    private func sorted(_ documents: [Document]) -> [Document] {
-      documents.sorted(by: isBefore)
     }
 
     /// Whether one document comes before another in the order of the query.
@@ -302,33 +291,28 @@
 
     func aggregate(_ aggregations: [Aggregation], _ documents: [Document]) -> [Value] {
       let fields = aggregations.compactMap(\.field)
-      var whole = query
-      whole.projection = []
-      let found = ReferenceQuery(query: whole).run(
-        documents.filter { document in fields.allSatisfy { document.find($0) != nil } }
-      ).map(Document.init)
+      let found = results(
+        among: documents.filter { document in fields.allSatisfy { document.find($0) != nil } })
       return aggregations.map { aggregation in
+        let values =
+          aggregation.field.map { field in
+            found.compactMap { $0.find(field)?.value }
+          } ?? []
+        let present = values.filter { !$0.isReferenceNull }
+        func sorted() -> [Value] { present.sorted { order($0, $1) < 0 } }
         switch aggregation.kind {
         case .count(let limit): return .integer(Int64(min(found.count, Int(limit ?? .max))))
-        case .sum(let field): return sum(found.compactMap { $0.find(field)?.value })
-        case .average(let field): return average(found.compactMap { $0.find(field)?.value })
-        case .values(let field):
-          return .integer(
-            Int64(found.compactMap { $0.find(field)?.value }.count { !$0.isReferenceNull }))
-        case .distinctSum(let field):
-          return sum(different(found.compactMap { $0.find(field)?.value }))
-        case .distinctAverage(let field):
-          return average(different(found.compactMap { $0.find(field)?.value }))
-        case .minimum(let field), .maximum(let field):
-          let values = found.compactMap { $0.find(field)?.value }.filter { !$0.isReferenceNull }
-          let sorted = values.sorted { order($0, $1) < 0 }
-          let isMaximum = if case .maximum = aggregation.kind { true } else { false }
-          return ((isMaximum ? sorted.last : sorted.first) ?? .null).referenceForm
-        case .distinct(let field):
-          let values = found.compactMap { $0.find(field)?.value }.filter { !$0.isReferenceNull }
-          let sorted = values.sorted { order($0, $1) < 0 }
+        case .sum: return sum(values)
+        case .average: return average(values)
+        case .values: return .integer(Int64(present.count))
+        case .distinctSum: return sum(different(values))
+        case .distinctAverage: return average(different(values))
+        case .minimum: return (sorted().first ?? .null).referenceForm
+        case .maximum: return (sorted().last ?? .null).referenceForm
+        case .distinct:
+          let sorted = sorted()
           let others = zip(sorted, sorted.dropFirst()).count { order($0, $1) != 0 }
-          return .integer(Int64(values.isEmpty ? 0 : 1 + others))
+          return .integer(Int64(sorted.isEmpty ? 0 : 1 + others))
         }
       }
     }
@@ -352,9 +336,7 @@
 
     /// By looking for each group's documents again and again.
     static func groups(_ grouped: GroupedQuery, _ documents: [Document]) -> [QueryGroup] {
-      var base = grouped.query
-      base.projection = []
-      let found = ReferenceQuery(query: base).results(among: documents)
+      let found = ReferenceQuery(query: grouped.query).results(among: documents)
       func keys(_ document: Document) -> [Value] {
         grouped.keys.map { document.find($0)?.value.referenceForm ?? .null }
       }
