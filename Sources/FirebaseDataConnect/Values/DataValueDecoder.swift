@@ -188,11 +188,6 @@ private struct TreeDecoder: Decoder, SingleValueDecodingContainer {
     let decoder: TreeDecoder
     var currentIndex = 0
 
-    init(values: [DataValue], decoder: TreeDecoder) {
-      self.values = values
-      self.decoder = decoder
-    }
-
     var codingPath: [any CodingKey] { decoder.codingPath }
     var count: Int? { values.count }
     var isAtEnd: Bool { currentIndex >= values.count }

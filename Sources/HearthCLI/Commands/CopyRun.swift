@@ -12,13 +12,6 @@
     private let bar = SharedBar()
     private let news = LagReport()
 
-    init(name: String, isFollowing: Bool, endsCaughtUp: Bool, verifiesAll: Bool) {
-      self.name = name
-      self.isFollowing = isFollowing
-      self.endsCaughtUp = endsCaughtUp
-      self.verifiesAll = verifiesAll
-    }
-
     /// At the end only the documents that changed after the comparison of all are compared.
     var comparesChanges: Bool { isFollowing && !verifiesAll }
 

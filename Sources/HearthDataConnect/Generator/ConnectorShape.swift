@@ -157,10 +157,6 @@ struct TypeUses {
   private(set) var keys: Set<String> = []
   private(set) var inputs: Set<String> = []
 
-  init(schema: Schema) {
-    self.schema = schema
-  }
-
   mutating func add(_ type: ValueType) {
     if case .enumeration(let name) = type { enums.insert(name) }
   }

@@ -29,17 +29,6 @@ struct OperationLowering {
   var fieldCount = 0
   var scope = ValueScope()
 
-  init(
-    session: Session, connectorID: String, fragments: [String: FragmentSyntax],
-    signatures: [String: Signature], isSeed: Bool = false
-  ) {
-    self.session = session
-    self.connectorID = connectorID
-    self.fragments = fragments
-    self.signatures = signatures
-    self.isSeed = isSeed
-  }
-
   mutating func lower(
     _ syntax: OperationSyntax, name: String, signature: Signature
   ) -> DataConnectModel.Operation {

@@ -38,10 +38,6 @@ struct YAMLReader {
   let path: String
   private(set) var diagnostics: [Diagnostic] = []
 
-  init(path: String) {
-    self.path = path
-  }
-
   var hasErrors: Bool { diagnostics.contains { $0.severity == .error } }
 
   /// An error, or a warning.

@@ -64,10 +64,6 @@ struct SchemaBuilder {
   /// Places of columns and references, by type.
   var fieldPositions: [String: [String: Position]] = [:]
 
-  init(session: Session) {
-    self.session = session
-  }
-
   /// Builds the schema, and sets the session's enums, tables and input types.
   mutating func build(_ documents: [DocumentSyntax]) -> Schema {
     collect(documents.flatMap(\.types))
