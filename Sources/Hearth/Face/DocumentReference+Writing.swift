@@ -290,7 +290,7 @@ extension DocumentReference {
       try firestore.database().backend.submit(
         [mutation], completesAfterListeners: completion != nil, done)
     } catch {
-      done(error as? Status ?? Status(.unknown, "The write failed.", cause: error))
+      done(Status(writingFailed: error))
     }
   }
 

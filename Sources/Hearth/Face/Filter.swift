@@ -29,49 +29,42 @@ public final class Filter: NSObject {
   let content: Content
   private let depth: Int
 
-  private init(_ field: String, _ operator: StructuredQuery.Comparison.Operator, _ value: Any) {
-    content = .field(
-      Result { () throws(Status) in
-        // As in Firestore, a dotted string may also be `__name__`.
-        try FieldSegments(dotted: field)
-      }, `operator`, value)
+  private convenience init(
+    _ field: String, _ operator: StructuredQuery.Comparison.Operator, _ value: Any
+  ) {
+    // As in Firestore, a dotted string may also be `__name__`.
+    self.init(.field(.dotted(field), `operator`, value))
+  }
+
+  private convenience init(
+    _ path: FieldPath, _ operator: StructuredQuery.Comparison.Operator, _ value: Any
+  ) {
+    self.init(.field(.path(path), `operator`, value))
+  }
+
+  private init(_ content: Content) {
+    self.content = content
     depth = 0
   }
 
-  private init(_ path: FieldPath, _ operator: StructuredQuery.Comparison.Operator, _ value: Any) {
-    content = .field(Result { () throws(Status) in try path.segments() }, `operator`, value)
-    depth = 0
+  /// A filter of other filters, which are less deep.
+  private init(_ content: Content, of filters: [Filter]) {
+    depth = 1 + (filters.map(\.depth).max() ?? 0)
+    self.content = depth > Filter.deepest ? .tooDeep : content
   }
 
-  private init(unordered filter: Filter) {
-    depth = 1 + filter.depth
-    content = depth > Filter.deepest ? .tooDeep : .unordered(filter)
-  }
-
-  private init(throughArrays filter: Filter) {
-    depth = 1 + filter.depth
-    content = depth > Filter.deepest ? .tooDeep : .throughArrays(filter)
-  }
-
-  private init(negating filter: Filter) {
-    depth = 1 + filter.depth
-    content = depth > Filter.deepest ? .tooDeep : .negation(filter)
-  }
-
-  private init(
+  private convenience init(
     _ field: Result<FieldSegments, Status>, isArray: Bool = false, in query: Query,
     _ other: Result<FieldSegments, Status>
   ) {
-    content = .results(field, isArray: isArray, query, other)
-    depth = 0
+    self.init(.results(field, isArray: isArray, query, other))
   }
 
-  private init(
+  private convenience init(
     _ field: Result<FieldSegments, Status>,
     _ comparison: (FieldSegments) -> StructuredQuery.Comparison
   ) {
-    content = .comparison(field.map(comparison))
-    depth = 0
+    self.init(.comparison(field.map(comparison)))
   }
 
   private convenience init(_ field: Result<FieldSegments, Status>, within region: GeoRegion) {
@@ -95,16 +88,7 @@ public final class Filter: NSObject {
     ])
   }
 
-  init(invalid error: any Error) {
-    content = .invalid(error)
-    depth = 0
-  }
-
-  private init(isDisjunction: Bool, _ filters: [Filter]) {
-    depth = 1 + (filters.map(\.depth).max() ?? 0)
-    content =
-      depth > Filter.deepest ? .tooDeep : .composite(isDisjunction: isDisjunction, filters)
-  }
+  convenience init(invalid error: any Error) { self.init(.invalid(error)) }
 
   /// Matches documents whose `field` equals `value`. Null equals null, and NaN equals NaN.
   public class func whereField(_ field: String, isEqualTo value: Any) -> Filter {
@@ -205,13 +189,13 @@ public final class Filter: NSObject {
   /// Matches documents that match at least one of `filters`. A single filter is used as it is; an
   /// empty list is no condition.
   public class func orFilter(_ filters: [Filter]) -> Filter {
-    Filter(isDisjunction: true, filters)
+    Filter(.composite(isDisjunction: true, filters), of: filters)
   }
 
   /// Matches documents that match all of `filters`. A single filter is used as it is; an empty list
   /// is no condition.
   public class func andFilter(_ filters: [Filter]) -> Filter {
-    Filter(isDisjunction: false, filters)
+    Filter(.composite(isDisjunction: false, filters), of: filters)
   }
 }
 
@@ -474,7 +458,9 @@ extension Filter {
   ///
   /// `isNotEqualTo` differs: it matches only documents that have the field, if it is not null, and
   /// orders the results by it. The negation of an empty list of filters is no condition.
-  public class func notFilter(_ filter: Filter) -> Filter { Filter(negating: filter) }
+  public class func notFilter(_ filter: Filter) -> Filter {
+    Filter(.negation(filter), of: [filter])
+  }
 
   /// Matches the same documents as `filter`, whose inequalities are only conditions then.
   ///
@@ -491,7 +477,9 @@ extension Filter {
   /// Firestore's limits of 30 alternatives, of 10 and 30 values in a list, of one `arrayContains`, and
   /// of 100 filters do not apply to these conditions: a query takes time in proportion to their number.
   /// Beyond 30 alternatives an index serves only what all of them have in common.
-  public class func unordered(_ filter: Filter) -> Filter { Filter(unordered: filter) }
+  public class func unordered(_ filter: Filter) -> Filter {
+    Filter(.unordered(filter), of: [filter])
+  }
 
   /// Matches the documents that `filter` matches if its dotted fields also lead through arrays: a name
   /// after an array leads into each of its elements that is a map.
@@ -504,7 +492,9 @@ extension Filter {
   /// condition, except for one on the first name, which finds the documents that have it. The query
   /// fails with `invalidArgument` for a condition on the results of a query, and for one relative to the
   /// time of the read.
-  public class func throughArrays(_ filter: Filter) -> Filter { Filter(throughArrays: filter) }
+  public class func throughArrays(_ filter: Filter) -> Filter {
+    Filter(.throughArrays(filter), of: [filter])
+  }
 }
 
 extension GeoRegion {

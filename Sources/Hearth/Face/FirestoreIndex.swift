@@ -51,20 +51,19 @@ public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
     public static func cells(_ field: FieldPath) -> Field { Field(field, .cells) }
 
     private init(_ field: String, _ kind: IndexDefinition.Component.Kind) {
-      do throws(Status) {
-        self.field = .names(try FieldSegments(dotted: field))
-      } catch {
-        self.field = .fault(error.message)
-      }
-      self.kind = kind
+      self.init(.dotted(field), kind)
     }
 
     private init(_ field: FieldPath, _ kind: IndexDefinition.Component.Kind) {
-      do throws(Status) {
-        self.field = .names(try field.segments())
-      } catch {
-        self.field = .fault(error.message)
-      }
+      self.init(.path(field), kind)
+    }
+
+    private init(_ field: Result<FieldSegments, Status>, _ kind: IndexDefinition.Component.Kind) {
+      self.field =
+        switch field {
+        case .success(let names): .names(names)
+        case .failure(let error): .fault(error.message)
+        }
       self.kind = kind
     }
   }

@@ -19,18 +19,14 @@ extension Query {
   public func group(
     by fields: [String], aggregating aggregates: [AggregateField] = [.count()]
   ) -> GroupedAggregateQuery {
-    GroupedAggregateQuery(
-      self,
-      fields.map { field in Result { () throws(Status) in try FieldSegments(dotted: field) } },
-      aggregates)
+    GroupedAggregateQuery(self, fields.map { .dotted($0) }, aggregates)
   }
 
   /// The same for fields given as `FieldPath`s.
   public func group(
     by paths: [FieldPath], aggregating aggregates: [AggregateField] = [.count()]
   ) -> GroupedAggregateQuery {
-    GroupedAggregateQuery(
-      self, paths.map { path in Result { () throws(Status) in try path.segments() } }, aggregates)
+    GroupedAggregateQuery(self, paths.map { .path($0) }, aggregates)
   }
 }
 
@@ -119,18 +115,12 @@ public struct GroupedAggregateQuery: Sendable, Readable {
 
   /// Orders the groups by one of the fields that they are formed by.
   public func order(by field: String, descending: Bool = false) -> Self {
-    changed { grouped in
-      let field = Result { () throws(Status) in try FieldSegments(dotted: field) }
-      grouped.orders.append((.field(field), descending))
-    }
+    changed { $0.orders.append((.field(.dotted(field)), descending)) }
   }
 
   /// The same for a field given as a `FieldPath`.
   public func order(by path: FieldPath, descending: Bool = false) -> Self {
-    changed { grouped in
-      let field = Result { () throws(Status) in try path.segments() }
-      grouped.orders.append((.field(field), descending))
-    }
+    changed { $0.orders.append((.field(.path(path)), descending)) }
   }
 
   /// Returns at most that many groups.

@@ -18,7 +18,7 @@ struct PlannedWrites {
       try mutation.check()
       mutations.append(mutation)
     } catch {
-      note(error as? Status ?? Status(.unknown, "The write failed.", cause: error))
+      note(Status(writingFailed: error))
     }
   }
 }

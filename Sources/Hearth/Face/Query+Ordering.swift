@@ -14,12 +14,12 @@ extension Query {
 
   /// Orders the results by `field`; see `order(by:)`.
   public func order(by field: String, descending: Bool) -> Query {
-    ordered(descending) { () throws(Status) in try FieldSegments(dotted: field) }
+    ordered(.dotted(field), descending)
   }
 
   /// Orders the results by a field; see `order(by:)`.
   public func order(by path: FieldPath, descending: Bool) -> Query {
-    ordered(descending) { () throws(Status) in try path.segments() }
+    ordered(.path(path), descending)
   }
 
   /// Orders the results by `field`, and keeps documents without it: they are ordered as if it was null,
@@ -30,21 +30,20 @@ extension Query {
   /// Indexes have no entries for documents without a field. If no condition requires the field, the query
   /// reads all documents that meet its conditions, and sorts them, whatever its limit is.
   public func order(by field: String, descending: Bool, keepingMissing: Bool) -> Query {
-    ordered(descending, keepingMissing) { () throws(Status) in try FieldSegments(dotted: field) }
+    ordered(.dotted(field), descending, keepingMissing)
   }
 
   /// Orders the results by a field, and keeps documents without it; see
   /// `order(by:descending:keepingMissing:)`.
   public func order(by path: FieldPath, descending: Bool, keepingMissing: Bool) -> Query {
-    ordered(descending, keepingMissing) { () throws(Status) in try path.segments() }
+    ordered(.path(path), descending, keepingMissing)
   }
 
   private func ordered(
-    _ isDescending: Bool, _ keepsMissing: Bool = false,
-    by field: () throws(Status) -> FieldSegments
+    _ field: Result<FieldSegments, Status>, _ isDescending: Bool, _ keepsMissing: Bool = false
   ) -> Query {
     changed { query throws(Status) in
-      let field = try field()
+      let field = try field.get()
       guard query.start == nil else {
         throw .invalidArgument(
           "Invalid query. You must not specify a starting point before specifying the order by.")

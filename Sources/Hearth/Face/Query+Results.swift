@@ -8,18 +8,15 @@ extension Query {
   ///
   /// `FieldPath.documentID()` alone gives documents without fields. An empty array gives all
   /// fields.
-  public func select(_ fields: [String]) -> Query {
-    changed { query throws(Status) in
-      query.projection = []
-      for field in fields { query.projection.append(try FieldSegments(dotted: field)) }
-    }
-  }
+  public func select(_ fields: [String]) -> Query { select(fields.map { .dotted($0) }) }
 
   /// Returns only these fields of each result; see `select(_:)`.
-  public func select(_ paths: [FieldPath]) -> Query {
+  public func select(_ paths: [FieldPath]) -> Query { select(paths.map { .path($0) }) }
+
+  private func select(_ fields: [Result<FieldSegments, Status>]) -> Query {
     changed { query throws(Status) in
       query.projection = []
-      for path in paths { query.projection.append(try path.segments()) }
+      for field in fields { query.projection.append(try field.get()) }
     }
   }
 
@@ -141,9 +138,7 @@ extension Query {
     distanceMeasure measure: DistanceMeasure,
     distanceResultField: String? = nil, distanceThreshold: Double? = nil
   ) -> Query {
-    nearest(vector, limit, measure, distanceResultField, distanceThreshold) { () throws(Status) in
-      try FieldSegments(dotted: field)
-    }
+    nearest(.dotted(field), vector, limit, measure, distanceResultField, distanceThreshold)
   }
 
   /// Finds the documents with the nearest vectors; see `findNearest(vectorField:queryVector:limit:distanceMeasure:)`.
@@ -152,20 +147,18 @@ extension Query {
     distanceMeasure measure: DistanceMeasure,
     distanceResultField: String? = nil, distanceThreshold: Double? = nil
   ) -> Query {
-    nearest(vector, limit, measure, distanceResultField, distanceThreshold) { () throws(Status) in
-      try path.segments()
-    }
+    nearest(.path(path), vector, limit, measure, distanceResultField, distanceThreshold)
   }
 
   private func nearest(
-    _ vector: VectorValue, _ limit: Int, _ measure: DistanceMeasure, _ distanceField: String?,
-    _ threshold: Double?, field: () throws(Status) -> FieldSegments
+    _ field: Result<FieldSegments, Status>, _ vector: VectorValue, _ limit: Int,
+    _ measure: DistanceMeasure, _ distanceField: String?, _ threshold: Double?
   ) -> Query {
     changed { query throws(Status) in
       var distance: FieldSegments?
       if let distanceField { distance = try FieldSegments(dotted: distanceField) }
       query.nearest = StructuredQuery.Nearest(
-        field: try field(), vector: vector.array, limit: limit, measure: measure.engineMeasure,
+        field: try field.get(), vector: vector.array, limit: limit, measure: measure.engineMeasure,
         distanceField: distance, threshold: threshold)
     }
   }
