@@ -42,15 +42,7 @@ extension Backend {
     _ verb: (@escaping Completion<Answer>) -> Void
   ) throws(Status) -> Answer {
     try blocking { () throws(Status) in
-      let done = DispatchSemaphore(value: 0)
-      let answer = Guarded<Result<Answer, Status>?>(nil)
-      verb { result in
-        answer.withLock { $0 = result }
-        done.signal()
-      }
-      done.wait()
-      // A key path in a generic function would be made for each call.
-      guard let answer = answer.withLock({ $0 }) else { throw .terminated }
+      guard let answer = DispatchSemaphore.waiting(for: verb) else { throw .terminated }
       return try answer.get()
     }
   }

@@ -141,7 +141,7 @@ package struct Observation: Sendable {
   package func end() { onEnd() }
 }
 
-/// The caller's identity, transaction and read time, and how the caller waits.
+/// The caller's transaction and read time, and how the caller waits.
 package struct RequestContext: Sendable {
   /// How the caller's thread may be used.
   package enum Thread: Sendable {
@@ -162,19 +162,16 @@ package struct RequestContext: Sendable {
   /// The state to read: after the last commit at or before this time, in whole microseconds. Nil
   /// for the newest state (see `Backend`). Not in a transaction.
   var readTime: Timestamp?
-  /// The caller's identity, as a server receives it from its client.
-  var identity: RequestIdentity?
   /// Whether the answer comes with the cost of its query: see `VersionedAnswer.execution`.
   package var isMeasured = false
 
   package init(
     thread: RequestContext.Thread = .busy, transaction: TransactionID? = nil,
-    readTime: Timestamp? = nil, identity: RequestIdentity? = nil
+    readTime: Timestamp? = nil
   ) {
     self.thread = thread
     self.transaction = transaction
     self.readTime = readTime
-    self.identity = identity
   }
 
   /// For an async function: its thread is lent, unless it runs on an executor with other work, an
@@ -196,12 +193,6 @@ package struct RequestContext: Sendable {
   package static let brief = RequestContext(thread: .brief)
   package static let lent = RequestContext(thread: .lent)
   package static let blocked = RequestContext(thread: .blocked)
-}
-
-/// A caller's identity: the id of a user, and the claims of a verified token.
-package struct RequestIdentity: Sendable {
-  var userID: String
-  var claims: MapValue
 }
 
 /// How a transaction begins.

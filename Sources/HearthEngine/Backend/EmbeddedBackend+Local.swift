@@ -121,13 +121,10 @@ extension EmbeddedBackend: FileBackend {
   // MARK: Indexes. Calls that wait for the writer block no thread of the cooperative pool.
 
   package func declare(_ definitions: [IndexDefinition], _ done: @escaping Completion<Void>) {
-    BlockingThreads.shared.run { [indexes] in
-      done(
-        Result { () throws(Status) in
-          do { try indexes.declare(definitions) } catch {
-            throw error as? Status ?? Status(.unavailable, "Indexes are not stored.", cause: error)
-          }
-        })
+    BlockingThreads.shared.complete(done) { [indexes] () throws(Status) in
+      do { try indexes.declare(definitions) } catch {
+        throw error as? Status ?? Status(.unavailable, "Indexes are not stored.", cause: error)
+      }
     }
   }
 

@@ -57,14 +57,10 @@ final class TransactionTable<Work: Sendable>: Sendable {
     }
     // Continues on the caller's thread: the thread that submits a write determines what its
     // completion waits for.
-    let turn = Guarded<DocumentQueues.Turn?>(nil)
-    let arrived = DispatchSemaphore(value: 0)
-    queues.whenTurn(at: paths, cancelledBy: start.cancellation) { came in
-      turn.withLock { $0 = came }
-      arrived.signal()
+    let turn = DispatchSemaphore.waiting { came in
+      queues.whenTurn(at: paths, cancelledBy: start.cancellation, came)
     }
-    arrived.wait()
-    begin(turn.withLock(\.self) ?? DocumentQueues.Turn())
+    begin(turn ?? DocumentQueues.Turn())
   }
 
   private func add(

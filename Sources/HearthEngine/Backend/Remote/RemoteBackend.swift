@@ -64,10 +64,8 @@ package final class RemoteBackend: Sendable {
     _ request: ReadRequest, _ context: RequestContext, _ done: @escaping Completion<VersionedAnswer>
   ) {
     let isNow = context.readTime == nil
-    let needs: @Sendable (RemoteCatalogue) -> RemoteNeeds = { catalogue in
-      var needs = RemoteNeeds()
-      needs.add(request, catalogue, isNow: isNow)
-      return needs
+    let needs: @Sendable (RemoteCatalogue) -> RemoteNeeds = {
+      RemoteNeeds(request, $0, isNow: isNow)
     }
     let start = ContinuousClock.now
     let work = {
@@ -83,16 +81,11 @@ package final class RemoteBackend: Sendable {
     }
     afterWrites(context, done) { [self] in
       if let time = context.readTime {
-        BlockingThreads.shared.run { [self] in
-          done(
-            Result { () throws(Status) in
-              let sequence = try sequence(at: time)
-              let state = try source.state(needs, asOf: sequence)
-              let version = StateVersion(sequence: sequence, time: Timestamp(Instant(time)))
-              return try answered(state) { try work($0, version) }
-            })
+        return BlockingThreads.shared.complete(done) { [self] () throws(Status) in
+          let version = try version(at: time)
+          let state = try source.state(needs, asOf: version.sequence)
+          return try answered(state) { try work($0, version) }
         }
-        return
       }
       catalogues.read(needs, isPrompt: context.thread != .busy) {
         done(
@@ -125,30 +118,27 @@ package final class RemoteBackend: Sendable {
     if isExclusive { body() } else { writer.whenUnawaitedAreDone(body) }
   }
 
+  /// Same as `afterWrites`, for an answer that blocks.
+  private func blockingAfterWrites<Answer>(
+    _ context: RequestContext, _ done: @escaping Completion<Answer>,
+    _ body: @escaping @Sendable () throws(Status) -> Answer
+  ) {
+    afterWrites(context, done) { BlockingThreads.shared.complete(done, body) }
+  }
+
   /// Answers from a state that is read in one step after another.
   private func fetchStepwise(
     _ query: JoinedQuery, _ context: RequestContext, _ done: @escaping Completion<VersionedAnswer>
   ) {
-    afterWrites(context, done) { [self] in
-      BlockingThreads.shared.run { [self] in
-        done(
-          Result { () throws(Status) in
-            let version = try version(at: context.readTime)
-            do {
-              let joined = try query.read { request in
-                try source.state(
-                  { catalogue in
-                    var needs = RemoteNeeds()
-                    needs.add(request, catalogue)
-                    return needs
-                  }, asOf: version.sequence
-                ).answer(request)
-              }
-              return VersionedAnswer(.joined(joined), version)
-            } catch {
-              throw Status(readingFailed: error)
-            }
-          })
+    blockingAfterWrites(context, done) { [self] () throws(Status) in
+      let version = try version(at: context.readTime)
+      do {
+        let joined = try query.read { request in
+          try source.state({ RemoteNeeds(request, $0) }, asOf: version.sequence).answer(request)
+        }
+        return VersionedAnswer(.joined(joined), version)
+      } catch {
+        throw Status(readingFailed: error)
       }
     }
   }
@@ -228,11 +218,8 @@ extension RemoteBackend: ListeningBackend, IndexedBackend {
       guard let time = context.readTime else {
         return versioned(context, RemoteRead(), done) { _ in .nothing }
       }
-      afterWrites(context, done) { [self] in
-        BlockingThreads.shared.run { [self] in
-          done(
-            Result { () throws(Status) in VersionedAnswer(.nothing, try version(at: time)) })
-        }
+      blockingAfterWrites(context, done) { [self] () throws(Status) in
+        VersionedAnswer(.nothing, try version(at: time))
       }
     default: fetch(request, context, done)
     }
@@ -336,9 +323,7 @@ extension RemoteBackend: ListeningBackend, IndexedBackend {
     afterWrites(context, done) { [store, horizon] in
       store.read(request) { result in
         if case .success(let answer) = result { horizon.note(answer.record) }
-        BlockingThreads.shared.run {
-          done(result.flatMap { answer in Result { () throws(Status) in try work(answer) } })
-        }
+        BlockingThreads.shared.complete(done) { () throws(Status) in try work(result.get()) }
       }
     }
   }
@@ -356,8 +341,7 @@ extension RemoteBackend: ListeningBackend, IndexedBackend {
       request.timeOf = sequence
       record(context, request, done) { answer throws(Status) in
         let record = answer.record
-        guard sequence <= record.sequence else { throw .tokenOfTheFuture }
-        guard sequence &+ 1 >= record.firstLogged else { throw .tokenTooOld }
+        try record.check(sequence)
         if sequence == record.sequence { return Timestamp(Instant(microseconds: record.time)) }
         return Timestamp(Instant(microseconds: answer.timeOf ?? record.trimmedTime))
       }
@@ -376,17 +360,12 @@ extension RemoteBackend: ListeningBackend, IndexedBackend {
       var request = RemoteRead()
       request.changes = RemoteRead.Changes(after: sequence, limits: RemoteLimits(count: 1024))
       store.read(request) { result in
-        BlockingThreads.shared.run {
-          done(
-            result.flatMap { answer in
-              Result { () throws(Status) in
-                guard sequence <= answer.record.sequence else { throw .tokenOfTheFuture }
-                guard sequence &+ 1 >= answer.record.firstLogged else { throw .tokenTooOld }
-                var changes: [LoggedChange] = []
-                for change in answer.changes { changes.append(try LoggedChange(change)) }
-                return changes
-              }
-            })
+        BlockingThreads.shared.complete(done) { () throws(Status) in
+          let answer = try result.get()
+          try answer.record.check(sequence)
+          var changes: [LoggedChange] = []
+          for change in answer.changes { changes.append(try LoggedChange(change)) }
+          return changes
         }
       }
     } catch {
@@ -453,11 +432,8 @@ extension RemoteBackend: LocalBackend {
   private func position(
     _ context: RequestContext, at time: Timestamp?, _ done: @escaping Completion<UInt64>
   ) {
-    afterWrites(context, done) { [self] in
-      BlockingThreads.shared.run { [self] in
-        done(
-          Result { () throws(Status) in try version(at: time).sequence })
-      }
+    blockingAfterWrites(context, done) { [self] () throws(Status) in
+      try version(at: time).sequence
     }
   }
 
@@ -535,15 +511,18 @@ private func answered<Answer>(
 extension RemoteStore {
   /// Same as `read`, for a thread that may block.
   func readBlocking(_ request: RemoteRead) throws(Status) -> RemoteAnswer {
-    let done = DispatchSemaphore(value: 0)
-    let answer = Guarded<Result<RemoteAnswer, Status>?>(nil)
-    read(request) { result in
-      answer.withLock { $0 = result }
-      done.signal()
+    guard let answer = DispatchSemaphore.waiting(for: { read(request, $0) }) else {
+      throw .terminated
     }
-    done.wait()
-    guard let answer = answer.withLock(\.self) else { throw .terminated }
     return try answer.get()
+  }
+}
+
+extension RemoteRecord {
+  /// Throws unless the log has every change after this sequence.
+  func check(_ sequence: UInt64) throws(Status) {
+    guard sequence <= self.sequence else { throw .tokenOfTheFuture }
+    guard sequence &+ 1 >= firstLogged else { throw .tokenTooOld }
   }
 }
 

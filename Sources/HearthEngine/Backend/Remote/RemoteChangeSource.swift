@@ -123,8 +123,7 @@ final class RemoteChangeSource: ChangeSource {
         catalogue = try catalogues.refresh()
         continue
       }
-      guard sequence <= answer.record.sequence else { throw .tokenOfTheFuture }
-      guard sequence &+ 1 >= answer.record.firstLogged else { throw .tokenTooOld }
+      try answer.record.check(sequence)
       var state = try RemoteState(answer, of: wanted.scopes)
       try state.restore(answer.formerVersions)
       return state
@@ -184,12 +183,9 @@ private struct RemoteSourceState: SourceState {
   func changes(
     after sequence: UInt64, into steps: ChangeSteps, _ done: @escaping Completion<ChangeSteps>
   ) {
-    BlockingThreads.shared.run {
-      done(
-        Result { () throws(Status) in
-          if let known = try known(after: sequence, into: steps) { return known }
-          return try source.changes(after: sequence, through: self.sequence, into: steps)
-        })
+    BlockingThreads.shared.complete(done) { () throws(Status) in
+      if let known = try known(after: sequence, into: steps) { return known }
+      return try source.changes(after: sequence, through: self.sequence, into: steps)
     }
   }
 
@@ -197,19 +193,11 @@ private struct RemoteSourceState: SourceState {
     _ request: ReadRequest, asOf sequence: UInt64?, isFirst: Bool,
     _ done: @escaping Completion<ReadAnswer>
   ) {
-    BlockingThreads.shared.run {
-      done(
-        Result { () throws(Status) in
-          let state = try source.state(
-            { catalogue in
-              var needs = RemoteNeeds()
-              needs.add(request, catalogue)
-              return needs
-            }, asOf: sequence ?? self.sequence)
-          do { return try state.answer(request) } catch {
-            throw Status(readingFailed: error)
-          }
-        })
+    BlockingThreads.shared.complete(done) { () throws(Status) in
+      let state = try source.state({ RemoteNeeds(request, $0) }, asOf: sequence ?? self.sequence)
+      do { return try state.answer(request) } catch {
+        throw Status(readingFailed: error)
+      }
     }
   }
 }

@@ -72,7 +72,7 @@ struct RemoteIndexVerification: Sendable {
 }
 
 extension StoredIndex {
-  fileprivate func uniqueKeys(of document: StoredDocument) throws(Status) -> [[UInt8]] {
+  func uniqueKeys(of document: StoredDocument) throws(Status) -> [[UInt8]] {
     do {
       return try document.body.withBytes {
         try EntryExtractor(self).uniqueKeys(of: document.path, MapView(body: $0))

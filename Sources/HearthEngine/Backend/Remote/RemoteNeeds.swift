@@ -5,6 +5,13 @@ struct RemoteNeeds: Sendable {
   /// The same or more, for the changes: an index has no entries of earlier versions.
   var changedScopes: [RemoteScope] = []
 
+  init() {}
+
+  /// - Parameter isNow: See the form for a query.
+  init(_ request: ReadRequest, _ catalogue: RemoteCatalogue, isNow: Bool = false) {
+    add(request, catalogue, isNow: isNow)
+  }
+
   mutating func add(_ paths: [ResourcePath]) {
     guard !paths.isEmpty else { return }
     let scope = RemoteScope.documents(paths.map { RemoteKey($0) })
@@ -88,11 +95,7 @@ extension EffectiveQuery {
     guard filters.isEmpty, nearest == nil, search == nil, isOrderedByName,
       case .collection(let collection) = scope
     else { return nil }
-    var page = RemotePage(limit: .max, isBackward: orders[0].isDescending)
-    if let limit {
-      let (count, overflow) = limit.addingReportingOverflow(offset)
-      if !overflow { page.limit = count }
-    }
+    var page = RemotePage(limit: lastWanted ?? .max, isBackward: orders[0].isDescending)
     /// The id of a cursor in the collection; a cursor elsewhere is tested afterwards.
     func id(_ bound: StructuredQuery.Bound?) -> [UInt8]?? {
       guard let bound else { return .some(nil) }

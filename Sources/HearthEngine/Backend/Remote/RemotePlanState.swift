@@ -87,11 +87,7 @@ final class RemotePlanState: PlanState {
   private func candidates(
     for query: EffectiveQuery, replacing versions: [PlannedVersion]
   ) throws(Status) -> [StoredDocument] {
-    let found = try documents { catalogue in
-      var needs = RemoteNeeds()
-      needs.add(query, catalogue)
-      return needs
-    }
+    let found = try documents { RemoteNeeds(.results(query, requiring: []), $0) }
     // Of several scopes, some may have the same documents.
     var seen = Set(versions.map(\.path))
     return found.filter { seen.insert($0.path).inserted } + versions.compactMap(\.document)
@@ -155,10 +151,9 @@ final class RemotePlanState: PlanState {
       let collectionID = document.path.parent.id
       for index in indexes.values
       where UTF8Order.areEqual(index.definition.collectionID, collectionID) {
-        let values = try document.body.withBytes {
-          try EntryExtractor(index).uniqueKeys(of: document.path, MapView(body: $0))
+        for key in Set(try index.uniqueKeys(of: document)) where keys.contains(key) {
+          paths[key]?.append(document.path)
         }
-        for key in Set(values) where keys.contains(key) { paths[key]?.append(document.path) }
       }
     }
   }
