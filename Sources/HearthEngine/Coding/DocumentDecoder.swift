@@ -117,8 +117,6 @@ package struct DocumentDecoder: BitwiseCopyable {
   func decodeCoordinate() throws -> Coordinate? { try view().geoPoint() }
   func decodeVector() throws -> [Double]? { try view().vector() }
   func decodeReference() throws -> ResourcePath? { try view().reference() }
-  /// The whole value, of any kind.
-  func decodeStoredValue() throws -> Value { try view().value() }
 
   // MARK: - Types
 

@@ -13,9 +13,6 @@ struct ScannedEntry {
   /// The remaining components and the name, after the fixed components. Entries of two indexes with
   /// the same remaining components join where their suffixes are equal.
   var suffix: UnsafeRawBufferPointer { key.from(prefixCount) }
-
-  /// From a collision run.
-  var isFromRun: Bool { document != nil }
 }
 
 /// The entries of a range, in index order or backwards.

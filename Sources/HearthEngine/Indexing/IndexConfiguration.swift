@@ -139,14 +139,9 @@ extension IndexConfiguration {
     }
     let definition = IndexDefinition(
       try entry.string("collectionGroup"),
-      scope: try IndexDefinition.Scope(
-        jsonName: entry.object["queryScope"] as? String ?? "COLLECTION"),
-      components, isNameDescending: isNameDescending, constraint: try entry.constraint())
-    do {
-      try definition.check()
-    } catch {
-      throw .invalidArgument("\(entry.location): \(error.message)")
-    }
+      scope: try entry.scope(), components, isNameDescending: isNameDescending,
+      constraint: try entry.constraint())
+    try entry.locating { () throws(Status) in try definition.check() }
     if let other = indexes.first(where: { $0.hasSameReferences(as: definition) }) {
       throw .invalidArgument("\(entry.location): there is another rule for this field: \(other).")
     }
@@ -182,17 +177,11 @@ extension IndexConfiguration.Override {
     isTimeToLive = entry.object["ttl"] as? Bool
     modes = []
     for index in try Entry.list(entry.object["indexes"], "\(entry.location).indexes") {
-      let mode = Mode(
-        kind: try .init(index),
-        scope: try IndexDefinition.Scope(
-          jsonName: index.object["queryScope"] as? String ?? "COLLECTION"))
+      let mode = Mode(kind: try .init(index), scope: try index.scope())
       if !modes.contains(mode) { modes.append(mode) }
     }
-    do {
-      try ResourcePath.check(collectionGroupID: collectionID)
-    } catch {
-      throw .invalidArgument("\(entry.location): \(error.message)")
-    }
+    let id = collectionID
+    try entry.locating { () throws(Status) in try ResourcePath.check(collectionGroupID: id) }
   }
 
   fileprivate var jsonObject: [String: Any] {
@@ -235,16 +224,29 @@ private struct Entry {
     return string
   }
 
+  /// Nil if it is missing.
+  private func boolean(_ name: String) throws(Status) -> Bool? {
+    guard let value = object[name] else { return nil }
+    guard let boolean = value as? Bool else {
+      throw .invalidArgument("\(location).\(name) is neither true nor false.")
+    }
+    return boolean
+  }
+
+  func scope() throws(Status) -> IndexDefinition.Scope {
+    try IndexDefinition.Scope(jsonName: object["queryScope"] as? String ?? "COLLECTION")
+  }
+
+  /// Puts the location before the message of an error.
+  func locating<Result>(_ body: () throws(Status) -> Result) throws(Status) -> Result {
+    do throws(Status) { return try body() } catch {
+      throw .invalidArgument("\(location): \(error.message)")
+    }
+  }
+
   func constraint() throws(Status) -> IndexDefinition.Constraint {
-    let unique = object["unique"]
-    guard unique == nil || unique is Bool else {
-      throw .invalidArgument("\(location).unique is neither true nor false.")
-    }
-    let isUnique = unique as? Bool ?? false
-    let mustExist = object["mustExist"]
-    guard mustExist == nil || mustExist is Bool else {
-      throw .invalidArgument("\(location).mustExist is neither true nor false.")
-    }
+    let isUnique = try boolean("unique") ?? false
+    let mustExist = try boolean("mustExist")
     guard object["references"] != nil || object["onDelete"] != nil || mustExist != nil else {
       return isUnique ? .unique : .none
     }
@@ -253,22 +255,16 @@ private struct Entry {
     }
     let action = try string("onDelete")
     let target = try string("references")
-    do {
-      return .reference(
+    return try locating { () throws(Status) in
+      .reference(
         ReferenceRule(
           try ReferenceRule.Action(jsonName: action), target: target,
-          mustExist: mustExist as? Bool ?? false))
-    } catch {
-      throw .invalidArgument("\(location): \(error.message)")
+          mustExist: mustExist ?? false))
     }
   }
 
   func fieldPath(_ text: String) throws(Status) -> FieldSegments {
-    do {
-      return try FieldSegments(wireText: text)
-    } catch {
-      throw .invalidArgument("\(location): \(error.message)")
-    }
+    try locating { () throws(Status) in try FieldSegments(wireText: text) }
   }
 }
 
@@ -282,16 +278,12 @@ extension Entry {
       }
       texts.append((try field.fieldPath(field.string("fieldPath")), words["weight"] as? Int ?? 1))
     }
-    do {
+    return try locating { () throws(Status) in
       let definition = IndexDefinition(
-        try string("collectionGroup"),
-        scope: try IndexDefinition.Scope(
-          jsonName: object["queryScope"] as? String ?? "COLLECTION"),
+        try string("collectionGroup"), scope: try scope(),
         [.init(words: try WordFields(texts, language: object["language"] as? String ?? "simple"))])
       try definition.check()
       return definition
-    } catch {
-      throw .invalidArgument("\(location): \(error.message)")
     }
   }
 }

@@ -194,15 +194,13 @@ extension IndexDefinition {
     record.append(varint: UInt64(components.count))
     for component in components {
       record.append(component.kind.rawValue)
-      record.append(varint: UInt64(component.field.names.count))
-      for name in component.field.names { record.append(lengthPrefixed: name.utf8) }
+      record.append(namesOf: component.field)
       guard let words = component.words else { continue }
       record.append(words.language.rawValue)
       record.append(varint: UInt64(words.fields.count))
       for field in words.fields {
         record.append(varint: UInt64(field.weight))
-        record.append(varint: UInt64(field.field.names.count))
-        for name in field.field.names { record.append(lengthPrefixed: name.utf8) }
+        record.append(namesOf: field.field)
       }
     }
     record.append(isNameDescending ? 1 : 0)
@@ -220,10 +218,9 @@ extension IndexDefinition {
     var components: [Component] = []
     for _ in 0..<(try reader.length()) {
       guard let kind = Component.Kind(rawValue: try reader.byte()) else { throw .unknownIndex }
-      var names: [String] = []
-      for _ in 0..<(try reader.length()) { names.append(try reader.text()) }
-      guard !names.isEmpty else { throw .unknownIndex }
-      var component = Component(field: FieldSegments(names), kind: kind)
+      let field = try FieldSegments(decoding: &reader)
+      guard !field.names.isEmpty else { throw .unknownIndex }
+      var component = Component(field: field, kind: kind)
       if kind == .words { component = Component(words: try WordFields(decoding: &reader)) }
       components.append(component)
     }
@@ -251,9 +248,7 @@ extension WordFields {
     var fields: [Field] = []
     for _ in 0..<(try reader.length()) {
       let weight = Int(clamping: try reader.varint())
-      var names: [String] = []
-      for _ in 0..<(try reader.length()) { names.append(try reader.text()) }
-      fields.append(Field(field: FieldSegments(names), weight: weight))
+      fields.append(Field(field: try FieldSegments(decoding: &reader), weight: weight))
     }
     guard !fields.isEmpty else { throw .unknownIndex }
     self.init(fields, language)

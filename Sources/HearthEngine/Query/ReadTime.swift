@@ -48,16 +48,12 @@ extension StructuredQuery {
 
 extension StructuredQuery.Filter {
   func resolved(at now: Instant, inSemiJoins: Bool = false) -> StructuredQuery.Filter {
-    switch self {
-    case .comparison(var comparison):
+    mapped { comparison in
+      var comparison = comparison
       if inSemiJoins, let join = comparison.openJoin {
         comparison.semiJoin = SemiJoin(join.query.resolved(at: now), join.field)
       }
-      return .comparison(comparison.resolved(at: now))
-    case .all(let members):
-      return .all(members.map { $0.resolved(at: now, inSemiJoins: inSemiJoins) })
-    case .any(let members):
-      return .any(members.map { $0.resolved(at: now, inSemiJoins: inSemiJoins) })
+      return comparison.resolved(at: now)
     }
   }
 }

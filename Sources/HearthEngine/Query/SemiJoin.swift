@@ -155,12 +155,9 @@ extension StructuredQuery.Filter {
   fileprivate func resolved(
     _ values: (SemiJoin) throws -> SemiJoin.Values
   ) rethrows -> StructuredQuery.Filter {
-    switch self {
-    case .comparison(let comparison):
-      guard let join = comparison.openJoin else { return self }
-      return try .comparison(comparison.resolved(with: values(join)))
-    case .all(let members): return try .all(members.map { try $0.resolved(values) })
-    case .any(let members): return try .any(members.map { try $0.resolved(values) })
+    try mapped { comparison in
+      guard let join = comparison.openJoin else { return comparison }
+      return try comparison.resolved(with: values(join))
     }
   }
 }

@@ -207,15 +207,7 @@ extension StructuredQuery {
         throw .invalidArgument(
           "Resource name \"\(path.text)\" lacks \"/\" at index \(path.text.utf8.count).")
       }
-    case .geoPoint(let point):
-      guard (-90...90).contains(point.latitude) else {
-        throw .invalidArgument(
-          "Geo point latitude '\(point.latitude)' outside permitted range -90.0 to 90.0.")
-      }
-      guard (-180...180).contains(point.longitude) else {
-        throw .invalidArgument(
-          "Geo point longitude '\(point.longitude)' outside permitted range -180.0 to 180.0.")
-      }
+    case .geoPoint(let point): try point.check()
     case .array(let elements): for element in elements { try check(operand: element) }
     case .vector(let components): try check(vector: components)
     case .map(let map):

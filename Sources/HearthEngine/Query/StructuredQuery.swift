@@ -200,23 +200,24 @@ extension StructuredQuery.Filter {
 
   /// All comparisons are only conditions.
   package var unordered: StructuredQuery.Filter {
-    switch self {
-    case .comparison(var comparison):
-      comparison.isUnordered = true
-      return .comparison(comparison)
-    case .all(let members): return .all(members.map(\.unordered))
-    case .any(let members): return .any(members.map(\.unordered))
+    mapped { comparison in
+      var unordered = comparison
+      unordered.isUnordered = true
+      return unordered
     }
   }
-}
 
-extension StructuredQuery.Filter {
   /// Names after an array lead into each of its elements.
-  package var throughArrays: StructuredQuery.Filter {
+  package var throughArrays: StructuredQuery.Filter { mapped(\.throughArrays) }
+
+  /// The same filter of other comparisons.
+  func mapped(
+    _ change: (StructuredQuery.Comparison) throws -> StructuredQuery.Comparison
+  ) rethrows -> StructuredQuery.Filter {
     switch self {
-    case .comparison(let comparison): .comparison(comparison.throughArrays)
-    case .all(let members): .all(members.map(\.throughArrays))
-    case .any(let members): .any(members.map(\.throughArrays))
+    case .comparison(let comparison): try .comparison(change(comparison))
+    case .all(let members): try .all(members.map { try $0.mapped(change) })
+    case .any(let members): try .any(members.map { try $0.mapped(change) })
     }
   }
 

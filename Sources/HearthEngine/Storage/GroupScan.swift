@@ -41,7 +41,7 @@ final class GroupScan {
     }
     while true {
       guard mainIsValid else { return try waiting.next(before: nil) }
-      let path = try currentPath()
+      let path = try store.path(of: StoredEntry(key: main.key, record: main.value))
       // If even the parent is truncated, only the documents of the collision run have it: read them
       // first.
       let parent = try parentIfWhole(path)
@@ -98,16 +98,6 @@ final class GroupScan {
   private func moved(_ found: Bool) throws {
     mainIsValid = found && main.key.starts(with: prefix)
     if mainIsValid { try touched.countKey(until: store.deadline) }
-  }
-
-  private func currentPath() throws -> ResourcePath {
-    if let path = try KeyLayout.documentPath(fromKey: main.key, limit: store.keyLimit) {
-      return path
-    }
-    guard let text = try DocumentRecord(parsing: main.value).path else {
-      throw Status.dataLoss("A document with a truncated key lacks its path.")
-    }
-    return try ResourcePath(storedDocument: text)
   }
 
   /// The collection's parent document; nil if keys of this collection do not hold it whole.

@@ -1,8 +1,5 @@
 /// LEB128: seven bits per byte, low bits first; the top bit says that more bytes follow.
 enum Varint {
-  /// The longest encoding of a 64-bit number.
-  static let maximumBytes = 10
-
   static func zigZag(_ value: Int64) -> UInt64 {
     UInt64(bitPattern: (value << 1) ^ (value >> 63))
   }

@@ -84,21 +84,15 @@ package struct TTLPolicies: Equatable, Sendable {
   }
 
   private static func field(from reader: inout ByteCursor) throws(Status) -> FieldSegments? {
-    let count = try reader.length()
-    guard count > 0 else { return nil }
-    var names: [String] = []
-    for _ in 0..<count { names.append(try reader.text()) }
-    return FieldSegments(names)
+    let field = try FieldSegments(decoding: &reader)
+    return field.names.isEmpty ? nil : field
   }
 
   func encoded() -> [UInt8] {
     var record = RecordFrame.room()
     for rule in rules {
       record.append(lengthPrefixed: rule.collectionID.utf8)
-      for field in [rule.field, rule.previous] {
-        record.append(varint: UInt64(field?.names.count ?? 0))
-        for name in field?.names ?? [] { record.append(lengthPrefixed: name.utf8) }
-      }
+      for field in [rule.field, rule.previous] { record.append(namesOf: field) }
       record.append(lengthPrefixed: rule.cursor ?? [])
     }
     RecordFrame.seal(&record, key: Self.key)

@@ -174,15 +174,7 @@ extension ValueView {
       }
       try path.checkNames()
     case .geoPoint:
-      guard let point = try geoPoint() else { return }
-      guard (-90...90).contains(point.latitude) else {
-        throw .invalidArgument(
-          "Geo point latitude '\(point.latitude)' outside permitted range -90.0 to 90.0.")
-      }
-      guard (-180...180).contains(point.longitude) else {
-        throw .invalidArgument(
-          "Geo point longitude '\(point.longitude)' outside permitted range -180.0 to 180.0.")
-      }
+      try geoPoint()?.check()
     case .array:
       guard depthLeft > 0 else { throw Limits.tooDeep }
       guard var array = try array() else { return }
