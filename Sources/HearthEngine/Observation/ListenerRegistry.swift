@@ -213,6 +213,16 @@ final class ListenerRegistry: Sendable {
     }
   }
 
+  /// Runs `body` on the queue in a turn that needs nothing of the source.
+  private func inTurn(_ body: @escaping @Sendable () -> Void) {
+    queue.async { [self] in
+      turn { [self] in
+        body()
+        conclude()
+      }
+    }
+  }
+
   /// Ends all listeners without calling them: the caller that closes the database knows.
   func close() {
     queue.sync { end(.closed) }
@@ -248,52 +258,30 @@ final class ListenerRegistry: Sendable {
 
   /// Runs `body` after everything committed before this call is in the mailboxes.
   func afterEvents(_ body: @escaping @Sendable () -> Void) {
-    queue.async { [self] in
-      turn { [self] in
-        state.loadWaiters.append(
-          (
-            state.lastLoad,
-            { [self] in turn { [self] in catchUp(atEnd: body) } }
-          ))
-        callLoadWaiters()
-        conclude()
-      }
+    inTurn { [self] in
+      state.loadWaiters.append(
+        (state.lastLoad, { [self] in turn { [self] in catchUp(atEnd: body) } }))
+      callLoadWaiters()
     }
   }
 
   /// See `Backend.addSyncObserver`.
   func addInSync(_ body: @escaping @Sendable (UInt64) -> Void) -> Int {
     let token = tokens.wrappingAdd(1, ordering: .relaxed).newValue
-    queue.async { [self] in
-      turn { [self] in
-        if state.end == nil {
-          state.inSync[token] = body
-          body(state.sequence)
-        }
-        conclude()
-      }
+    inTurn { [self] in
+      guard state.end == nil else { return }
+      state.inSync[token] = body
+      body(state.sequence)
     }
     return token
   }
 
   /// Another component has posted an event to a listener.
-  func noteEvents() {
-    queue.async { [self] in
-      turn { [self] in
-        state.hasDelivered = true
-        conclude()
-      }
-    }
-  }
+  func noteEvents() { inTurn { [self] in state.hasDelivered = true } }
 
   func removeInSync(_ token: Int) {
     // In a turn, so that it is after `addInSync`.
-    queue.async { [self] in
-      turn { [self] in
-        state.inSync[token] = nil
-        conclude()
-      }
-    }
+    inTurn { [self] in state.inSync[token] = nil }
   }
 
   /// Calls `body` when the log may have more changes, and at the end. It must return quickly.
