@@ -10,7 +10,7 @@
 ///
 /// A query with semi-joins has the values of each; see `LiveSemiJoin`. When values appear or
 /// disappear, the documents with these values are requested.
-final class LimitWindow {
+final class LimitWindow: LiveResult {
   let query: EffectiveQuery
   /// The result that is delivered.
   private(set) var list: ResultList
@@ -126,6 +126,8 @@ final class LimitWindow {
       .list(values(of: join) + (toggled[join] ?? []).compactMap { try? ValueSet.value(of: $0) })
     }
   }
+
+  var window: LimitWindow? { self }
 
   /// This window and those of its semi-joins.
   var all: [LimitWindow] {
@@ -293,7 +295,7 @@ final class LimitWindow {
     toggled[join, default: []].formUnion(keys)
   }
 
-  /// For the result in an earlier state; nil if the time of that state matters, which is not known.
+  /// Nil if the time of the earlier state matters, which is not known.
   var pastRequest: ReadRequest? {
     if query.filters.hasRelativeTimes(inSemiJoins: true) { return nil }
     var plain = query
@@ -302,7 +304,6 @@ final class LimitWindow {
     return .results(plain, requiring: [])
   }
 
-  /// The answer to `pastRequest`.
   func list(of fetched: ReadAnswer) throws -> ResultList {
     let documents = try fetched.results
     // Not tested again: semi-joins may have had other values then.
@@ -372,15 +373,8 @@ final class LimitWindow {
   /// Including the lookahead.
   var heldCount: Int { max(list.count, held.count) }
 
-  enum Outcome {
-    /// If there is a `request` now, not all changes are known.
-    case changed(ResultChanges)
-    /// Too few rows are known: run the query again.
-    case mustLoad
-  }
-
   /// Applies the changes of some documents of the query's scope.
-  func apply(_ updates: [DocumentUpdate]) throws -> Outcome {
+  func apply(_ updates: [DocumentUpdate]) throws -> LiveChange {
     for join in semiJoins {
       guard let keys = try join.apply(updates) else { return .mustLoad }
       toggle(join.join, keys)
@@ -388,7 +382,7 @@ final class LimitWindow {
     return try applyToRows(updates)
   }
 
-  private func applyToRows(_ updates: [DocumentUpdate]) throws -> Outcome {
+  private func applyToRows(_ updates: [DocumentUpdate]) throws -> LiveChange {
     if isTimed {
       for case let new? in updates.map(\.new) where query.scope.contains(new.path) {
         try note(new, relativeTimes)
@@ -421,7 +415,7 @@ final class LimitWindow {
     return list.apply(old, new)
   }
 
-  private func moveWindow(_ gone: [ResultRow], _ come: [ResultRow]) -> Outcome {
+  private func moveWindow(_ gone: [ResultRow], _ come: [ResultRow]) -> LiveChange {
     if query.limit == 0 { return .changed(.none) }
     for row in gone { held.remove(row.key) }
     for row in come {

@@ -2,7 +2,7 @@
 ///
 /// Holds numbers, not documents; with a limit, an offset or a semi-join also the documents of the
 /// window.
-final class LiveAggregates {
+final class LiveAggregates: LiveResult {
   enum Kind {
     case totals([Aggregation])
     case groups(GroupedQuery)
@@ -61,16 +61,14 @@ final class LiveAggregates {
     }
   }
 
-  var upperBound: ResultRow? { test.upperBound }
-  var keys: SortKeyEncoder {
-    get { test.keys }
-    set { test.keys = newValue }
-  }
-  /// How many documents are held.
+  var window: LimitWindow? { test }
   var heldCount: Int { test.heldCount }
+  var list: ResultList { ResultList() }
+  /// Those that were delivered. One for each aggregation; for each group an array of its keys and its
+  /// aggregations.
+  private(set) var values: [Value]? = []
 
-  /// One value for each aggregation; for each group an array of its keys and its aggregations.
-  func values() throws -> [Value] {
+  private func newestValues() throws -> [Value] {
     switch totals {
     case .all(let totals): totals.values
     case .groups(let totals): try totals.results().map { .array($0.keys + $0.values) }
@@ -79,7 +77,6 @@ final class LiveAggregates {
 
   // MARK: Reading
 
-  /// The next request for what is not known; nil if everything is.
   var request: ReadRequest? {
     if isWindow { return test.request }
     if isLoaded { return nil }
@@ -89,21 +86,19 @@ final class LiveAggregates {
     }
   }
 
-  /// Takes the answer to `request`.
   func hold(_ fetched: ReadAnswer) throws {
-    guard !isWindow else {
-      try test.hold(fetched)
-      return try followWindow()
-    }
     switch fetched {
+    case _ where isWindow:
+      try test.hold(fetched)
+      try followWindow()
     case .totals(let totals): self.totals = .all(totals)
     case .groupTotals(let totals): self.totals = .groups(totals)
     default: throw Status.otherAnswer
     }
     isLoaded = true
+    if request == nil { values = try newestValues() }
   }
 
-  /// All of it has to be requested.
   func reset() {
     test.reset()
     isLoaded = false
@@ -113,18 +108,20 @@ final class LiveAggregates {
 
   // MARK: Following
 
-  /// False if the query has to run again.
-  func apply(_ updates: [DocumentUpdate]) throws -> Bool {
-    guard isWindow else {
+  func apply(_ updates: [DocumentUpdate]) throws -> LiveChange {
+    if isWindow {
+      guard case .changed = try test.apply(updates) else { return .mustLoad }
+      try followWindow()
+      if request != nil { return .changed(.none) }
+    } else {
       for update in updates {
         if let old = update.old, try test.admits(old) { try change(old, isAdded: false) }
         if let new = update.new, try test.admits(new) { try change(new, isAdded: true) }
       }
-      return true
     }
-    guard case .changed = try test.apply(updates) else { return false }
-    try followWindow()
-    return true
+    let before = values
+    values = try newestValues()
+    return values == before ? .changed(.none) : .changedValues
   }
 
   private func followWindow() throws {

@@ -5,7 +5,7 @@
 ///
 /// A document is a member of a level as often as documents of the level above lead to it. A member
 /// whose document is not known is requested; what changes show needs no request.
-final class LiveJoin {
+final class LiveJoin: LiveResult {
   let query: JoinedQuery
   let root: LimitWindow
   /// See `IncludedDocuments.tables`.
@@ -63,19 +63,23 @@ final class LiveJoin {
     levels = plan.levels.map { _ in Level() }
   }
 
+  var list: ResultList { root.list }
+  var window: LimitWindow? { root }
+  var join: LiveJoin? { self }
+  var canBeIncomplete: Bool { true }
+  var followsTime: Bool { query.hasRelativeTimes }
+
   /// One object for each state.
-  var included: IncludedDocuments {
+  var included: IncludedDocuments? {
     let included = known ?? IncludedDocuments(plan, tables)
     known = included
     return included
   }
 
-  /// How many documents are held.
   var heldCount: Int { root.heldCount + levels.reduce(0) { $0 + $1.members.count } }
 
   // MARK: Reading
 
-  /// The next request for what is not known; nil if everything is.
   var request: ReadRequest? {
     if let request = root.request { return request }
     let paths = unknownPaths
@@ -100,7 +104,6 @@ final class LiveJoin {
     }
   }
 
-  /// Takes the answer to `request`.
   func hold(_ fetched: ReadAnswer) throws {
     if root.request != nil {
       try root.hold(fetched)
@@ -134,7 +137,6 @@ final class LiveJoin {
     }
   }
 
-  /// All of the result has to be requested.
   func reset() {
     root.reset()
     for level in levels.indices.dropFirst() {
@@ -152,9 +154,8 @@ final class LiveJoin {
 
   // MARK: Following
 
-  /// False if the query has to run again.
-  func apply(_ updates: [DocumentUpdate]) throws -> Bool {
-    guard case .changed = try root.apply(updates) else { return false }
+  func apply(_ updates: [DocumentUpdate]) throws -> LiveChange {
+    guard case .changed = try root.apply(updates) else { return .mustLoad }
     try followRoot()
     for level in levels.indices.dropFirst() {
       switch plan.levels[level].relation {
@@ -173,7 +174,7 @@ final class LiveJoin {
         }
       }
     }
-    return true
+    return .compared
   }
 
   private func windows(

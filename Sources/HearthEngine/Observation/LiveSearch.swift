@@ -2,9 +2,8 @@
 ///
 /// Holds every match, whatever the limit is: each change of a text changes the statistics, and so all
 /// scores. A commit costs as much as sorting the matches.
-final class LiveSearch {
+final class LiveSearch: LiveResult {
   let query: EffectiveQuery
-  /// The result that is delivered.
   private(set) var list = ResultList()
   private let search: TextSearch
   private let words: TextMatcher
@@ -24,15 +23,13 @@ final class LiveSearch {
 
   var heldCount: Int { members.count }
 
-  /// Nil if the result is known.
   var request: ReadRequest? { isLoaded ? nil : .matches(query) }
 
   func reset() { isLoaded = false }
 
   /// The documents of its scope change its result.
-  var routedQuery: EffectiveQuery { EffectiveQuery(StructuredQuery(query.scope)) }
+  var watchedQuery: EffectiveQuery? { EffectiveQuery(StructuredQuery(query.scope)) }
 
-  /// Takes the answer to `request`.
   func hold(_ fetched: ReadAnswer) throws {
     guard case .matches(let documents, let statistics) = fetched else { throw Status.otherAnswer }
     self.statistics = statistics
@@ -56,8 +53,7 @@ final class LiveSearch {
     if isMatch { members[document.path] = (document, match) }
   }
 
-  /// Returns the changes of the result.
-  func apply(_ updates: [DocumentUpdate]) throws -> [ResultChange] {
+  func apply(_ updates: [DocumentUpdate]) throws -> LiveChange {
     let before = list
     for update in updates where query.scope.contains(update.path) {
       if let old = update.old { statistics.add(try find(old).match, sign: -1) }
@@ -67,7 +63,7 @@ final class LiveSearch {
       try add(new)
     }
     rank()
-    return before.changes(to: list)
+    return .changed(.several(before.changes(to: list)))
   }
 
   private func rank() {

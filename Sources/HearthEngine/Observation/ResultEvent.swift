@@ -27,12 +27,6 @@ package final class ResultEvent: Sendable {
     self.isFullResync = isFullResync
   }
 
-  /// Whether both include the same versions of documents.
-  func includesSame(as other: ResultEvent) -> Bool {
-    guard let included, let otherIncluded = other.included else { return true }
-    return included.isSame(as: otherIncluded)
-  }
-
   func with(_ changes: [ResultChange]?) -> ResultEvent {
     if changes == nil, resultChanges == nil { return self }
     return ResultEvent(
