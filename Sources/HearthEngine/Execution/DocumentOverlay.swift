@@ -72,10 +72,5 @@ extension DocumentOverlay.Replaced {
 
 extension EffectiveQuery {
   /// The number of results to find, including those that the offset skips; nil for all.
-  var lastWanted: Int? {
-    limit.map { limit in
-      let (sum, overflow) = limit.addingReportingOverflow(offset)
-      return overflow ? .max : sum
-    }
-  }
+  var lastWanted: Int? { limit.map { $0.adding(saturating: offset) } }
 }

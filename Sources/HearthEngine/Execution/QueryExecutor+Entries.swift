@@ -28,17 +28,17 @@ extension QueryExecutor {
   }
 
   func streams(_ branches: [EntryPlan]) throws -> [Stream] {
+    try zip(branches, matchers).flatMap { branch, matcher in
+      try branch.rangeLists.map { Stream(self, try entries(of: branch, in: $0), matcher) }
+    }
+  }
+
+  /// The entries of one range list.
+  func entries(of branch: EntryPlan, in rangeList: EntryPlan.RangeList) throws -> IndexJoin {
     let collection: ResourcePath? =
       if case .collection(let path) = query.scope { path } else { nil }
-    return try zip(branches, matchers).flatMap { branch, matcher in
-      try branch.rangeLists.map { rangeList in
-        Stream(
-          self,
-          try IndexJoin(
-            branch, rangeList, in: snapshot, collection: collection, touched: touched),
-          matcher)
-      }
-    }
+    return try IndexJoin(
+      branch, rangeList, in: snapshot, collection: collection, touched: touched)
   }
 
   func forEachMet(
@@ -90,14 +90,11 @@ extension QueryExecutor {
   ) throws {
     precondition(plan.isExact, "Only exact plans return results from entries alone.")
     guard case .entries(let branches) = plan.source else { return }
-    let collection: ResourcePath? =
-      if case .collection(let path) = query.scope { path } else { nil }
     let mayRepeat = plan.mayRepeat
     var met: Set<[UInt8]> = []
     for (index, branch) in branches.enumerated() {
       for rangeList in branch.rangeLists {
-        let stream = try IndexJoin(
-          branch, rangeList, in: snapshot, collection: collection, touched: touched)
+        let stream = try entries(of: branch, in: rangeList)
         while let entry = try stream.next() {
           if mayRepeat, !met.insert(Array(try stream.name(of: entry))).inserted { continue }
           guard try body(index, stream, entry) else { return }
@@ -128,14 +125,11 @@ extension QueryExecutor {
   /// Nil if entries have to be read to be counted.
   private func countByPages(upTo most: Int) throws -> Int? {
     guard !plan.mayRepeat, case .entries(let branches) = plan.source else { return nil }
-    let collection: ResourcePath? =
-      if case .collection(let path) = query.scope { path } else { nil }
     var count = 0
     for branch in branches {
       for rangeList in branch.rangeLists {
-        let entries = try IndexJoin(
-          branch, rangeList, in: snapshot, collection: collection, touched: touched)
-        guard let found = try entries.count(upTo: most - count) else { return nil }
+        let found = try entries(of: branch, in: rangeList).count(upTo: most - count)
+        guard let found else { return nil }
         count += found
       }
     }

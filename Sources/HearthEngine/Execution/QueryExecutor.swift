@@ -171,11 +171,7 @@ final class QueryExecutor {
   }
 
   private func sortedCandidates() throws -> ArraySlice<Candidate> {
-    let wanted = query.limit.map { limit in
-      let (sum, overflow) = limit.addingReportingOverflow(query.offset)
-      return overflow ? Int.max : sum
-    }
-    var topK = TopK<Candidate>(limit: wanted)
+    var topK = TopK<Candidate>(limit: query.lastWanted)
     try forEachCandidate(inOrder: false, isLimited: false) { candidate, _ in
       try topK.add(candidate, by: compare)
       return true

@@ -66,10 +66,7 @@ private struct ReferringWalk {
     fixed = branch.fixed
     isDescending = branch.index.definition.components[position].isDescending
     projection = Projection(run.query.projection)
-    let collection: ResourcePath? =
-      if case .collection(let path) = run.query.scope { path } else { nil }
-    entries = try IndexJoin(
-      branch, branch.rangeLists[0], in: run.snapshot, collection: collection, touched: run.touched)
+    entries = try run.entries(of: branch, in: branch.rangeLists[0])
   }
 
   func documents(referringTo path: ResourcePath) throws -> [StoredDocument] {

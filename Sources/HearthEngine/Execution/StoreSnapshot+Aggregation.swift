@@ -72,8 +72,7 @@ extension StoreSnapshot {
     all.limit = nil
     all.offset = 0
     let wanted = min(most, query.limit ?? .max)
-    let (sum, overflow) = query.offset.addingReportingOverflow(wanted)
-    let enough = overflow ? Int.max : sum
+    let enough = query.offset.adding(saturating: wanted)
     var count = 0
     defer { trace.found = count }
     if wanted == 0 { return 0 }

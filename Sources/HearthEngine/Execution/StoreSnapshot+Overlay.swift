@@ -70,10 +70,7 @@ extension StoreSnapshot {
     wide.nearest = nil
     wide.isReversed = false
     // The overlay can replace up to this many stored results.
-    wide.limit = query.lastWanted.map { wanted in
-      let (sum, overflow) = wanted.addingReportingOverflow(overlay.count)
-      return overflow ? .max : sum
-    }
+    wide.limit = query.lastWanted.map { $0.adding(saturating: overlay.count) }
     let run = try run(wide, requiring: fields, trace: trace)
     let replaced = overlay.replaced
     var goesOn = true

@@ -82,19 +82,9 @@ final class LimitWindow: LiveResult {
   private var isWindow: Bool { query.limit != nil || query.offset > 0 }
 
   /// Offset plus limit; nil without a limit.
-  private var wanted: Int? {
-    query.limit.map { limit in
-      let (sum, overflow) = limit.addingReportingOverflow(query.offset)
-      return overflow ? .max : sum
-    }
-  }
+  private var wanted: Int? { query.lastWanted }
 
-  private var capacity: Int? {
-    wanted.map { wanted in
-      let (sum, overflow) = wanted.addingReportingOverflow(lookahead)
-      return overflow ? .max : sum
-    }
-  }
+  private var capacity: Int? { wanted.map { $0.adding(saturating: lookahead) } }
 
   /// The next request for what is not known; nil if everything is.
   var request: ReadRequest? {
