@@ -62,6 +62,15 @@ struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return value
   }
 
+  /// Nil if the field is missing or null.
+  @inline(__always)
+  private func present<Result>(
+    _ key: Key, _ decode: (ValueView) throws -> Result
+  ) throws -> Result? {
+    guard let value = try find(key), !value.isNull else { return nil }
+    return try decode(value)
+  }
+
   func contains(_ key: Key) -> Bool { ((try? find(key)) ?? nil) != nil }
 
   func decodeNil(forKey key: Key) throws -> Bool { try value(key).isNull }
@@ -71,8 +80,7 @@ struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
-    guard let value = try find(key), !value.isNull else { return nil }
-    return try decoder.boolean(value, key: key)
+    try present(key) { try decoder.boolean($0, key: key) }
   }
 
   func decode(_ type: String.Type, forKey key: Key) throws -> String {
@@ -80,8 +88,7 @@ struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
-    guard let value = try find(key), !value.isNull else { return nil }
-    return try decoder.string(value, key: key)
+    try present(key) { try decoder.string($0, key: key) }
   }
 
   func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
@@ -89,8 +96,7 @@ struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
-    guard let value = try find(key), !value.isNull else { return nil }
-    return try decoder.double(value, key: key)
+    try present(key) { try decoder.double($0, key: key) }
   }
 
   func decode(_ type: Float.Type, forKey key: Key) throws -> Float {
@@ -98,8 +104,7 @@ struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
-    guard let value = try find(key), !value.isNull else { return nil }
-    return try decoder.float(value, key: key)
+    try present(key) { try decoder.float($0, key: key) }
   }
 
   @inline(__always)
@@ -108,53 +113,43 @@ struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
-    guard let value = try find(key), !value.isNull else { return nil }
-    return try decoder.integer(value, type, key: key)
+    try present(key) { try decoder.integer($0, type, key: key) }
   }
 
   func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? {
-    guard let value = try find(key), !value.isNull else { return nil }
-    return try decoder.integer(value, type, key: key)
+    try present(key) { try decoder.integer($0, type, key: key) }
   }
 
   func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? {
-    guard let value = try find(key), !value.isNull else { return nil }
-    return try decoder.integer(value, type, key: key)
+    try present(key) { try decoder.integer($0, type, key: key) }
   }
 
   func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? {
-    guard let value = try find(key), !value.isNull else { return nil }
-    return try decoder.integer(value, type, key: key)
+    try present(key) { try decoder.integer($0, type, key: key) }
   }
 
   func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? {
-    guard let value = try find(key), !value.isNull else { return nil }
-    return try decoder.integer(value, type, key: key)
+    try present(key) { try decoder.integer($0, type, key: key) }
   }
 
   func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? {
-    guard let value = try find(key), !value.isNull else { return nil }
-    return try decoder.integer(value, type, key: key)
+    try present(key) { try decoder.integer($0, type, key: key) }
   }
 
   func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? {
-    guard let value = try find(key), !value.isNull else { return nil }
-    return try decoder.integer(value, type, key: key)
+    try present(key) { try decoder.integer($0, type, key: key) }
   }
 
   func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? {
-    guard let value = try find(key), !value.isNull else { return nil }
-    return try decoder.integer(value, type, key: key)
+    try present(key) { try decoder.integer($0, type, key: key) }
   }
 
   func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? {
-    guard let value = try find(key), !value.isNull else { return nil }
-    return try decoder.integer(value, type, key: key)
+    try present(key) { try decoder.integer($0, type, key: key) }
   }
 
   func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? {
-    guard let value = try find(key), !value.isNull else { return nil }
-    return try decoder.integer(value, type, key: key)
+    try present(key) { try decoder.integer($0, type, key: key) }
   }
 
   // Apart: for 128 bits the protocol has a default, which Swift prefers to a generic function.
@@ -164,8 +159,7 @@ struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func decodeIfPresent(_ type: Int128.Type, forKey key: Key) throws -> Int128? {
-    guard let value = try find(key), !value.isNull else { return nil }
-    return try decoder.integer(value, type, key: key)
+    try present(key) { try decoder.integer($0, type, key: key) }
   }
 
   func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
@@ -173,8 +167,7 @@ struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? {
-    guard let value = try find(key), !value.isNull else { return nil }
-    return try decoder.integer(value, type, key: key)
+    try present(key) { try decoder.integer($0, type, key: key) }
   }
 
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
@@ -183,8 +176,7 @@ struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
-    guard let value = try find(key), !value.isNull else { return nil }
-    return try decoder.decode(type, value, key: key)
+    try present(key) { try decoder.decode(type, $0, key: key) }
   }
 
   @inline(never)

@@ -36,6 +36,17 @@ struct DocumentUnkeyedContainer: UnkeyedDecodingContainer {
     currentIndex += 1
   }
 
+  /// Decodes the next element. Does not advance if that throws.
+  @inline(__always)
+  private mutating func next<T, Result>(
+    _ type: T.Type, _ decode: (DocumentDecoder, ValueView, AnyCodingKey) throws -> Result
+  ) throws -> Result {
+    let (element, rest) = try peek(type)
+    let result = try decode(decoder, element, key)
+    goOn(rest)
+    return result
+  }
+
   mutating func decodeNil() throws -> Bool {
     let (element, rest) = try peek(Any?.self)
     guard element.isNull else { return false }
@@ -44,84 +55,55 @@ struct DocumentUnkeyedContainer: UnkeyedDecodingContainer {
   }
 
   mutating func decode(_ type: Bool.Type) throws -> Bool {
-    let (element, rest) = try peek(type)
-    let value = try decoder.boolean(element, key: key)
-    goOn(rest)
-    return value
+    try next(type) { try $0.boolean($1, key: $2) }
   }
 
   mutating func decode(_ type: String.Type) throws -> String {
-    let (element, rest) = try peek(type)
-    let value = try decoder.string(element, key: key)
-    goOn(rest)
-    return value
+    try next(type) { try $0.string($1, key: $2) }
   }
 
   mutating func decode(_ type: Double.Type) throws -> Double {
-    let (element, rest) = try peek(type)
-    let value = try decoder.double(element, key: key)
-    goOn(rest)
-    return value
+    try next(type) { try $0.double($1, key: $2) }
   }
 
   mutating func decode(_ type: Float.Type) throws -> Float {
-    let (element, rest) = try peek(type)
-    let value = try decoder.float(element, key: key)
-    goOn(rest)
-    return value
+    try next(type) { try $0.float($1, key: $2) }
   }
 
   @inline(__always)
   mutating func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
-    let (element, rest) = try peek(type)
-    let value = try decoder.integer(element, type, key: key)
-    goOn(rest)
-    return value
+    try next(type) { try $0.integer($1, type, key: $2) }
   }
 
   // Apart: for 128 bits the protocol has a default, which Swift prefers to a generic function.
 
   mutating func decode(_ type: Int128.Type) throws -> Int128 {
-    let (element, rest) = try peek(type)
-    let value = try decoder.integer(element, type, key: key)
-    goOn(rest)
-    return value
+    try next(type) { try $0.integer($1, type, key: $2) }
   }
 
   mutating func decode(_ type: UInt128.Type) throws -> UInt128 {
-    let (element, rest) = try peek(type)
-    let value = try decoder.integer(element, type, key: key)
-    goOn(rest)
-    return value
+    try next(type) { try $0.integer($1, type, key: $2) }
   }
 
   mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
-    let (element, rest) = try peek(type)
-    let value = try decoder.decode(type, element, key: key)
-    goOn(rest)
-    return value
+    try next(type) { try $0.decode(type, $1, key: $2) }
   }
 
   mutating func nestedContainer<NestedKey: CodingKey>(
     keyedBy type: NestedKey.Type
   ) throws -> KeyedDecodingContainer<NestedKey> {
-    let (element, rest) = try peek(KeyedDecodingContainer<NestedKey>.self)
-    let container = try decoder.nested(element, after: key).container(keyedBy: type)
-    goOn(rest)
-    return container
+    try next(KeyedDecodingContainer<NestedKey>.self) {
+      try $0.nested($1, after: $2).container(keyedBy: type)
+    }
   }
 
   mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    let (element, rest) = try peek((any UnkeyedDecodingContainer).self)
-    let container = try decoder.nested(element, after: key).unkeyedContainer()
-    goOn(rest)
-    return container
+    try next((any UnkeyedDecodingContainer).self) {
+      try $0.nested($1, after: $2).unkeyedContainer()
+    }
   }
 
   mutating func superDecoder() throws -> any Decoder {
-    let (element, rest) = try peek((any Decoder).self)
-    let decoder = decoder.nested(element, after: key)
-    goOn(rest)
-    return decoder
+    try next((any Decoder).self) { $0.nested($1, after: $2) }
   }
 }
