@@ -34,14 +34,13 @@ package final class TargetSet: Sendable {
     /// Returns the earlier member with this id.
     mutating func add(_ id: Int, _ member: Member) -> Member? {
       if let former = members.updateValue(member, forKey: id) { return former }
-      var (low, high) = (0, ids.count)
       // New ids are mostly the largest.
-      if let last = ids.last, last < id { low = high }
-      while low < high {
-        let middle = (low + high) / 2
-        if ids[middle] < id { low = middle + 1 } else { high = middle }
+      if ids.last.map({ $0 < id }) ?? true {
+        ids.append(id)
+        return nil
       }
-      if low == ids.count || ids[low] != id { ids.insert(id, at: low) }
+      let (index, isThere) = ids.position { $0 < id ? -1 : $0 == id ? 0 : 1 }
+      if !isThere { ids.insert(id, at: index) }
       return nil
     }
 

@@ -62,17 +62,8 @@ extension QueryExecutor {
     var heads: [(candidate: Candidate, stream: Stream)] = []
     func add(_ stream: Stream) throws {
       guard let candidate = try stream.next() else { return }
-      var low = 0
-      var high = heads.count
-      while low < high {
-        let middle = (low + high) / 2
-        if try compare(heads[middle].candidate, candidate) > 0 {
-          low = middle + 1
-        } else {
-          high = middle
-        }
-      }
-      heads.insert((candidate, stream), at: low)
+      let index = try heads.partitioningIndex { try compare($0.candidate, candidate) <= 0 }
+      heads.insert((candidate, stream), at: index)
     }
     for stream in streams { try add(stream) }
     var emitted: Candidate?

@@ -144,16 +144,8 @@ struct SearchResults {
   mutating func add(_ document: StoredDocument, _ score: Double) {
     guard let limit else { return results.append((document, score)) }
     if excludes(score, { document.path }) { return }
-    var (low, high) = (0, results.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if Self.isBefore(results[middle], (document, score)) {
-        low = middle + 1
-      } else {
-        high = middle
-      }
-    }
-    results.insert((document, score), at: low)
+    let index = results.partitioningIndex { !Self.isBefore($0, (document, score)) }
+    results.insert((document, score), at: index)
     if results.count > limit { results.removeLast() }
   }
 

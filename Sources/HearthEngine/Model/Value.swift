@@ -67,12 +67,12 @@ package struct MapValue: Sendable {
   /// Reading a missing name gives nil; assigning nil removes the field.
   package subscript(name: String) -> Value? {
     get {
-      let (index, found) = position(of: name)
-      return found ? fields[index].value : nil
+      let (index, isThere) = position(of: name)
+      return isThere ? fields[index].value : nil
     }
     set {
-      let (index, found) = position(of: name)
-      switch (found, newValue) {
+      let (index, isThere) = position(of: name)
+      switch (isThere, newValue) {
       case (true, let value?): fields[index].value = value
       case (true, nil): fields.remove(at: index)
       case (false, let value?): fields.insert(Field(name: name, value: value), at: index)
@@ -82,16 +82,8 @@ package struct MapValue: Sendable {
   }
 
   /// The index of the name, or the index where it would be inserted.
-  private func position(of name: String) -> (index: Int, found: Bool) {
-    var low = 0
-    var high = fields.count
-    while low < high {
-      let middle = (low + high) / 2
-      let order = UTF8Order.compare(fields[middle].name, name)
-      if order == 0 { return (middle, true) }
-      if order < 0 { low = middle + 1 } else { high = middle }
-    }
-    return (low, false)
+  private func position(of name: String) -> (index: Int, isThere: Bool) {
+    fields.indices.position { UTF8Order.compare(fields[$0].name, name) }
   }
 }
 

@@ -129,11 +129,7 @@ final class LiveSearch: LiveResult {
     var previous: [Int] = Array(repeating: -1, count: numbers.count)
     for (index, number) in numbers.enumerated() {
       guard let number else { continue }
-      var (low, high) = (0, ends.count)
-      while low < high {
-        let middle = (low + high) / 2
-        if (numbers[ends[middle]] ?? 0) < number { low = middle + 1 } else { high = middle }
-      }
+      let low = ends.partitioningIndex { (numbers[$0] ?? 0) >= number }
       if low > 0 { previous[index] = ends[low - 1] }
       if low == ends.count { ends.append(index) } else { ends[low] = index }
     }

@@ -149,32 +149,13 @@ struct ResultTree: Sendable {
 
   /// The last child that does not begin after the key, or the first.
   private static func child(of node: Node, for key: [UInt8]) -> Int {
-    var low = 1
-    var high = node.children.count
-    while low < high {
-      let middle = (low + high) / 2
-      if UTF8Order.compare(node.children[middle].firstKey, key) > 0 {
-        high = middle
-      } else {
-        low = middle + 1
-      }
-    }
-    return low - 1
+    let others = 1..<Swift.max(1, node.children.count)
+    return others.partitioningIndex { UTF8Order.compare(node.children[$0].firstKey, key) > 0 } - 1
   }
 
   /// Index of the first row that is not before the key.
   private static func offset(in rows: [ResultRow], of key: [UInt8]) -> Int {
-    var low = 0
-    var high = rows.count
-    while low < high {
-      let middle = (low + high) / 2
-      if UTF8Order.compare(rows[middle].key, key) >= 0 {
-        high = middle
-      } else {
-        low = middle + 1
-      }
-    }
-    return low
+    rows.indices.partitioningIndex { UTF8Order.compare(rows[$0].key, key) >= 0 }
   }
 
   // MARK: Changing

@@ -122,14 +122,6 @@ struct FieldEdits: Sendable {
 
   /// Index of the name, or where it would be inserted.
   private func position(of name: String) -> (index: Int, isThere: Bool) {
-    var low = 0
-    var high = edits.count
-    while low < high {
-      let middle = (low + high) / 2
-      let order = UTF8Order.compare(edits[middle].name, name)
-      if order == 0 { return (middle, true) }
-      if order < 0 { low = middle + 1 } else { high = middle }
-    }
-    return (low, false)
+    edits.indices.position { UTF8Order.compare(edits[$0].name, name) }
   }
 }
