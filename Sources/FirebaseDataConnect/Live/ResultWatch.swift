@@ -138,7 +138,7 @@ struct ResultWatch: Sendable {
     let (events, continuation) = AsyncThrowingStream.makeStream(of: Void.self)
     let hasBegun = Flag()
     let registration = begin { error in
-      // The first snapshot is no change.
+      // A listener begins with a snapshot of what is there: nothing has changed yet.
       if hasBegun.set() {
         if let error { failed(error) } else { changed() }
         return

@@ -26,16 +26,13 @@ package struct EncodedFields {
   package func differences(
     from other: EncodedFields, isSet: (String) -> Bool = { _ in false }
   ) throws -> (changed: [String], missing: [String]) {
-    var (changed, missing) = try reporting {
+    let (changed, missing) = try reporting {
       try encoded.body.differences(from: other.encoded.body, isSet: isSet)
     }
     let times = Set(other.encoded.transforms.compactMap(Self.commitTime))
     let sentinels = encoded.transforms.filter { Self.commitTime($0).map(times.contains) != true }
-    for name in Set(sentinels.map { $0.field.names[0] }) where !changed.contains(name) {
-      changed.append(name)
-      missing.removeAll { $0 == name }
-    }
-    return (changed, missing)
+    let names = Set(sentinels.map { $0.field.names[0] })
+    return (changed + names.subtracting(changed), missing.filter { !names.contains($0) })
   }
 
   /// The field, if the transform sets it to the time of the commit.

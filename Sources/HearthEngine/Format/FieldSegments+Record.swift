@@ -1,4 +1,5 @@
-/// A field in a record: the number of its names, and each name after its length. None is no names.
+/// How a record stores a field: the number of its names, then the length and the bytes of each name. A missing field
+/// is stored as zero names.
 extension [UInt8] {
   mutating func append(namesOf field: FieldSegments?) {
     append(varint: UInt64(field?.names.count ?? 0))

@@ -119,7 +119,8 @@ struct CommitPlan {
     /// The values of its documents in indexes with constraints: until it is complete, of those that
     /// refer to others, as of the last deletion that followed rules.
     var constrained = ConstrainedValues()
-    /// Of a closure: its writes, their bytes, and what it has read.
+    /// The writes that a closure has made so far, their size in bytes, and what the closure has read. Empty for a
+    /// request that came with its mutations.
     var mutations: [Mutation] = []
     var byteCount = 0
     var reads = ReadSet()
@@ -137,7 +138,7 @@ struct CommitPlan {
 
   /// Adds a request to the group, or returns why it is refused. A closure is replaced by the mutations it has made.
   ///
-  /// Throws what is no refusal, but a failure of the storage.
+  /// Throws only if the storage fails. A refusal is a result.
   mutating func outcome(of request: inout WriteRequest) throws -> Result<CommitResult, Status> {
     switch request.work {
     case .mutations(let mutations, on: let reads):

@@ -20,7 +20,7 @@ struct WriteRequest: Sendable {
   let complete: Completion<CommitResult>
   /// In the queue of a file.
   var ticket: PendingWrites.Ticket = 0
-  /// Of a remote store: from then on its failure ends the request.
+  /// After this instant, a failure of the remote store ends the request instead of being tried again. Nil for a file.
   var deadline: ContinuousClock.Instant?
 
   /// Bytes counted for a closure while it waits.

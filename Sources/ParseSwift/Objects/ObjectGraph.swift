@@ -172,7 +172,7 @@ final class ObjectGraph {
       let untouched = try? ObjectReading.object(
         original, as: T.self, QueryContext(firestore, nil))
       known = try? untouched.map { try ObjectGraph(firestore).encoded($0) }
-      let changed = try differences(from: known ?? read)
+      let changed = Set(try differences(from: known ?? read))
       names.removeAll { !changed.contains($0) }
       if names.isEmpty { return .nothing }
     }
