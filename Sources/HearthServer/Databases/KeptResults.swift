@@ -38,7 +38,7 @@
 
     /// How many documents are a page, if so many have these bytes.
     fileprivate func pageCount(_ count: Int, bytes: Int) -> Int {
-      max(1, partBytes * count / max(bytes, 1))
+      max(1, partBytes / max(1, bytes / max(1, count)))
     }
 
     /// Keeps a result, or its first part, until it is written, or nothing has it any more. Called where it is read:

@@ -22,6 +22,13 @@
       }
     }
 
+    @Test func `a limit may be as large as a number can be`() throws {
+      let results = KeptResults(limit: .max)
+      let documents = try Self.result("a", Array(repeating: 10, count: 100))
+      let kept = results.keep(documents, of: .paths(documents.map(\.path)))
+      #expect(kept.count == 100)
+    }
+
     @Test func `the results that were read first are dropped, and never the last one`()
       async throws
     {
