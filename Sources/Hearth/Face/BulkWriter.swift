@@ -238,11 +238,7 @@ public final class BulkWriter: Sendable {
   /// write.
   private func reportProgress() {
     guard let onProgress else { return }
-    let isFirst = state.withLock { state in
-      defer { state.isReporting = true }
-      return !state.isReporting
-    }
-    guard isFirst else { return }
+    if state.withLock({ exchange(&$0.isReporting, with: true) }) { return }
     firestore.callbackTarget(nil).carry { [self] in
       let progress = state.withLock { state in
         state.isReporting = false

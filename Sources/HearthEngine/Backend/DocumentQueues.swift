@@ -35,12 +35,7 @@ final class DocumentQueues: Sendable {
     }
 
     /// Returns the documents whose turn ends.
-    fileprivate func end() -> [ResourcePath] {
-      state.withLock { state in
-        defer { state = ([], true) }
-        return state.paths
-      }
-    }
+    fileprivate func end() -> [ResourcePath] { state.exchange(([], true)).paths }
 
     /// The transaction gave up waiting, and does not wait again.
     fileprivate let isGivenUp = Atomic<Bool>(false)

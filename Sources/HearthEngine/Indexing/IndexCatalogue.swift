@@ -104,9 +104,7 @@ extension IndexCatalogue {
 extension WriteTransaction {
   /// Puts an index of which only the progress or the last use changed, without a new generation.
   mutating func update(_ index: StoredIndex, in store: Store) throws {
-    try KeyLayout.indexKey(index.number).withUnsafeBytes { key in
-      try index.encoded().withUnsafeBytes { _ = try put(store.tables.indexes, key, $0) }
-    }
+    try put(store.tables.indexes, KeyLayout.indexKey(index.number), index.encoded())
   }
 
   /// Puts an index, or removes it if nil, under a new generation.
@@ -118,12 +116,10 @@ extension WriteTransaction {
     if let index {
       try update(index, in: store)
     } else {
-      try KeyLayout.indexKey(number).withUnsafeBytes { _ = try delete(tables.indexes, $0) }
+      try delete(tables.indexes, KeyLayout.indexKey(number))
     }
     let record = NumberRecord.encode(
       generation &+ 1, path: .root, key: IndexCatalogue.generationKey, isTruncated: false)
-    try IndexCatalogue.generationKey.withUnsafeBytes { key in
-      try record.withUnsafeBytes { _ = try put(tables.meta, key, $0) }
-    }
+    try put(tables.meta, IndexCatalogue.generationKey, record)
   }
 }

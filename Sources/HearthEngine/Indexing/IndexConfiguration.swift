@@ -332,8 +332,6 @@ extension IndexConfiguration {
     var record = RecordFrame.room()
     record.append(contentsOf: json.utf8)
     RecordFrame.seal(&record, key: Self.key)
-    try Self.key.withUnsafeBytes { key in
-      try record.withUnsafeBytes { _ = try transaction.put(store.tables.meta, key, $0) }
-    }
+    try transaction.put(store.tables.meta, Self.key, record)
   }
 }

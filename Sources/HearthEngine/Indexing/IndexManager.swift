@@ -93,12 +93,8 @@ final class IndexManager: Sendable {
   /// Stops the work after the current step. Blocks until that step is done.
   func close() {
     queue.sync {
-      let wasWorking = state.withLock { state in
-        defer { state.isWorking = false }
-        return state.isWorking
-      }
       // If this fails, the lease expires.
-      if wasWorking { try? work.giveUp() }
+      if state.withLock({ exchange(&$0.isWorking, with: false) }) { try? work.giveUp() }
     }
   }
 

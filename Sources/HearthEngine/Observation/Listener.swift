@@ -213,10 +213,7 @@ package final class Listener: Recipient {
 
   /// True once after `count` returned true.
   func discount() -> Bool {
-    state.withLock { state in
-      defer { state.isCounted = false }
-      return state.isCounted
-    }
+    state.withLock { exchange(&$0.isCounted, with: false) }
   }
 
   /// Posts the first result. All of it is new, or what changed since `past`.

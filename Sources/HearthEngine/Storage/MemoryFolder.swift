@@ -67,11 +67,7 @@ final class MemoryFolder: Sendable {
   func remove() {
     // In a forked child the folder is the parent's.
     guard process == getpid() else { return }
-    let isFirst = isRemoved.withLock { isRemoved in
-      defer { isRemoved = true }
-      return !isRemoved
-    }
-    if isFirst { try? FileManager.default.removeItem(atPath: path) }
+    if !isRemoved.exchange(true) { try? FileManager.default.removeItem(atPath: path) }
   }
 
   // MARK: At the end of the process

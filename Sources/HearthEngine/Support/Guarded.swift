@@ -51,3 +51,10 @@ package struct Guarded<State: ~Copyable>: ~Copyable, @unchecked Sendable {
     return try body(&state.pointee)
   }
 }
+
+extension Guarded where State: Sendable {
+  /// Replaces the state. Returns the one before.
+  package borrowing func exchange(_ new: State) -> State {
+    withLock { Swift.exchange(&$0, with: new) }
+  }
+}

@@ -401,11 +401,7 @@ extension RemoteBackend: ListeningBackend, IndexedBackend {
   }
 
   package func close() {
-    let wasClosed = isClosed.withLock { isClosed in
-      defer { isClosed = true }
-      return isClosed
-    }
-    if wasClosed { return }
+    if isClosed.exchange(true) { return }
     sweeper.close()
     clockWatch.close()
     transactions.close()

@@ -66,11 +66,7 @@ final class RemoteChangeSource: ChangeSource {
   func holdReads() { held.withLock { $0.isHolding = true } }
 
   func releaseReads() {
-    let reads = held.withLock { held in
-      defer { held = (false, []) }
-      return held.reads
-    }
-    for read in reads { read() }
+    for read in held.exchange((false, [])).reads { read() }
   }
 
   private func whenReleased(_ body: @escaping @Sendable () -> Void) {
