@@ -142,14 +142,12 @@ final class FileRepair {
       switch KeyLayout.Table(rawValue: name) {
       case .documents: try takeDocument(key, value)
       case .tombstones:
-        var reader = ByteCursor(try RecordFrame.payload(of: value, key: key))
-        deleted[Array(key)] = try reader.fixed64()
+        deleted[Array(key)] = try NumberRecord.decode(value, key: key)
       case .collections:
-        var reader = ByteCursor(try RecordFrame.payload(of: value, key: key))
-        let count = try reader.fixed64()
+        let count = try NumberRecord.decode(value, key: key)
         let path =
           try KeyLayout.collectionPath(fromKey: key, limit: builder.store.keyLimit)
-          ?? String(storedUTF8: reader.rest).map { ResourcePath(relative: $0) }
+          ?? NumberRecord.pathText(value).map { ResourcePath(relative: $0) }
         if let path, path.isCollection { counts[path] = count }
       case .meta: try takeMeta(key, value)
       case .changes, .logIndex, .expirations, .indexes, .entries, .nameTables, nil: break

@@ -162,28 +162,36 @@ private final class StoreCheck {
     do { try body() } catch let status as Status { report.add("\(position()): \(status.message)") }
   }
 
+  /// Calls `body` with each entry; a `Status` that it throws is a problem of the entry.
+  private func forEachEntry(
+    of table: Table, _ name: String,
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    var cursor = try store.lmdb.cursor(table)
+    while try cursor.next() {
+      try looking(at: "\(name) \(hex(cursor.key))") { try body(cursor.key, cursor.value) }
+    }
+  }
+
   // MARK: Name tables
 
   private func checkNameTables() throws {
     var ids: Set<UInt32> = []
-    var cursor = try store.lmdb.cursor(store.tables.nameTables)
-    while try cursor.next() {
-      try looking(at: "name table \(hex(cursor.key))") {
-        let id = try FieldNameTableRecord.id(fromKey: cursor.key)
-        ids.insert(id)
-        let head = try RecordFrame.payload(of: cursor.value, key: cursor.key)
-        guard try PinnedNameTable(copying: head).table.id == id else {
-          throw Status.dataLoss("It is filed under another's id.")
-        }
-        try FieldNameTableRecord.copyKey(id).withUnsafeBytes { key in
-          let copy = try store.lmdb.get(store.tables.meta, key)
-          guard let copy, try RecordFrame.payload(of: copy, key: key).elementsEqual(head) else {
-            throw Status.dataLoss("Its copy is not there, or another.")
-          }
+    try forEachEntry(of: store.tables.nameTables, "name table") { key, value in
+      let id = try FieldNameTableRecord.id(fromKey: key)
+      ids.insert(id)
+      let head = try RecordFrame.payload(of: value, key: key)
+      guard try PinnedNameTable(copying: head).table.id == id else {
+        throw Status.dataLoss("It is filed under another's id.")
+      }
+      try FieldNameTableRecord.copyKey(id).withUnsafeBytes { key in
+        let copy = try store.lmdb.get(store.tables.meta, key)
+        guard let copy, try RecordFrame.payload(of: copy, key: key).elementsEqual(head) else {
+          throw Status.dataLoss("Its copy is not there, or another.")
         }
       }
     }
-    cursor = try store.lmdb.cursor(store.tables.meta)
+    var cursor = try store.lmdb.cursor(store.tables.meta)
     var isFound = try FieldNameTableRecord.copyPrefix.withUnsafeBytes { try cursor.seek(to: $0) }
     while isFound, cursor.key.begins(with: FieldNameTableRecord.copyPrefix) {
       try looking(at: "copy of name table \(hex(cursor.key))") {
@@ -284,20 +292,17 @@ private final class StoreCheck {
 
   private func checkCatalogue() throws {
     var entries = 0
-    var cursor = try store.lmdb.cursor(store.tables.collections)
-    while try cursor.next() {
+    try forEachEntry(of: store.tables.collections, "catalogue") { key, value in
       entries += 1
-      try looking(at: "catalogue \(hex(cursor.key))") {
-        let count = try NumberRecord.decode(cursor.value, key: cursor.key)
-        let path =
-          try KeyLayout.collectionPath(fromKey: cursor.key, limit: store.keyLimit)
-          ?? NumberRecord.pathText(cursor.value).map { ResourcePath(relative: $0) }
-        guard let path, path.isCollection else {
-          throw Status.dataLoss("The entry has no collection's path.")
-        }
-        guard count > 0, try CollectionScan(path, in: store).next() != nil else {
-          throw Status.dataLoss("\(path.text.legible) has no documents.")
-        }
+      let count = try NumberRecord.decode(value, key: key)
+      let path =
+        try KeyLayout.collectionPath(fromKey: key, limit: store.keyLimit)
+        ?? NumberRecord.pathText(value).map { ResourcePath(relative: $0) }
+      guard let path, path.isCollection else {
+        throw Status.dataLoss("The entry has no collection's path.")
+      }
+      guard count > 0, try CollectionScan(path, in: store).next() != nil else {
+        throw Status.dataLoss("\(path.text.legible) has no documents.")
       }
     }
     if entries != report.collections {
@@ -311,26 +316,23 @@ private final class StoreCheck {
     var expected = state.firstLoggedSequence
     firstRecord = expected
     var time = Instant.earliest
-    var cursor = try store.lmdb.cursor(store.tables.changes)
-    while try cursor.next() {
+    try forEachEntry(of: store.tables.changes, "changes") { key, value in
       try step()
-      try looking(at: "changes \(hex(cursor.key))") {
-        try checkListings(cursor.key, cursor.value)
-        try ChangeRecord.read(key: cursor.key, value: cursor.value) { [self] change in
-          report.changes += 1
-          if change.sequence != expected {
-            report.add("changes: \(change.sequence) is where \(expected) should")
-          }
-          expected = change.sequence &+ 1
-          let isRightTime =
-            change.startsCommit ? change.commitTime > time : change.commitTime == time
-          if !isRightTime, report.changes > 1 {
-            report.add("change \(change.sequence): its time does not follow the one before")
-          }
-          time = change.commitTime
-          try looking(at: "change \(change.sequence)") { try check(change) }
-          return true
+      try checkListings(key, value)
+      try ChangeRecord.read(key: key, value: value) { [self] change in
+        report.changes += 1
+        if change.sequence != expected {
+          report.add("changes: \(change.sequence) is where \(expected) should")
         }
+        expected = change.sequence &+ 1
+        let isRightTime =
+          change.startsCommit ? change.commitTime > time : change.commitTime == time
+        if !isRightTime, report.changes > 1 {
+          report.add("change \(change.sequence): its time does not follow the one before")
+        }
+        time = change.commitTime
+        try looking(at: "change \(change.sequence)") { try check(change) }
+        return true
       }
     }
     if expected != state.lastSequence &+ 1 {
@@ -368,15 +370,12 @@ private final class StoreCheck {
 
   private func checkLogIndex() throws {
     var found = 0
-    var cursor = try store.lmdb.cursor(store.tables.logIndex)
-    while try cursor.next() {
-      try looking(at: "logIndex \(hex(cursor.key))") {
-        let last = try ChangeLogIndex.forEachRecord(key: cursor.key, value: cursor.value) {
-          // Records that are gone may remain at the beginning of a list.
-          if $0 >= firstRecord { found += 1 }
-        }
-        guard last >= firstRecord else { throw Status.dataLoss("All its records are gone.") }
+    try forEachEntry(of: store.tables.logIndex, "logIndex") { key, value in
+      let last = try ChangeLogIndex.forEachRecord(key: key, value: value) {
+        // Records that are gone may remain at the beginning of a list.
+        if $0 >= firstRecord { found += 1 }
       }
+      guard last >= firstRecord else { throw Status.dataLoss("All its records are gone.") }
     }
     if found != listings {
       report.add("logIndex: lists \(found) records, and there are \(listings)")
@@ -420,25 +419,21 @@ private final class StoreCheck {
   // MARK: Tombstones
 
   private func checkTombstones() throws {
-    var cursor = try store.lmdb.cursor(store.tables.tombstones)
-    while try cursor.next() {
+    try forEachEntry(of: store.tables.tombstones, "tombstone") { key, value in
       report.tombstones += 1
-      try looking(at: "tombstone \(hex(cursor.key))") {
-        let sequence = try NumberRecord.decode(cursor.value, key: cursor.key)
-        let path =
-          try KeyLayout.documentPath(fromKey: cursor.key, limit: store.keyLimit)
-          ?? NumberRecord.pathText(cursor.value).map { ResourcePath(relative: $0) }
-        guard let path, path.isDocument else {
-          throw Status.dataLoss("The entry has no document's path.")
-        }
-        guard let change = try store.change(sequence), change.kind == .deleted,
-          change.path == path
-        else {
-          throw Status.dataLoss("\(path.text.legible) was not deleted at \(sequence).")
-        }
-        guard try store.storedEntry(of: DocumentName(path, limit: store.keyLimit)) == nil else {
-          throw Status.dataLoss("\(path.text.legible) is there.")
-        }
+      let sequence = try NumberRecord.decode(value, key: key)
+      let path =
+        try KeyLayout.documentPath(fromKey: key, limit: store.keyLimit)
+        ?? NumberRecord.pathText(value).map { ResourcePath(relative: $0) }
+      guard let path, path.isDocument else {
+        throw Status.dataLoss("The entry has no document's path.")
+      }
+      guard let change = try store.change(sequence), change.kind == .deleted, change.path == path
+      else {
+        throw Status.dataLoss("\(path.text.legible) was not deleted at \(sequence).")
+      }
+      guard try store.storedEntry(of: DocumentName(path, limit: store.keyLimit)) == nil else {
+        throw Status.dataLoss("\(path.text.legible) is there.")
       }
     }
   }
@@ -455,24 +450,21 @@ private final class StoreCheck {
   private func checkDueDocuments() throws {
     // Entries with the same time and document would have the same hash, and be adjacent.
     var lastDocument: [UInt8] = []
-    var cursor = try store.lmdb.cursor(store.tables.expirations)
-    while try cursor.next() {
+    try forEachEntry(of: store.tables.expirations, "expiring document") { entry, value in
       report.expiringDocuments += 1
-      try looking(at: "expiring document \(hex(cursor.key))") {
-        let time = try ExpirationTable.time(fromKey: cursor.key)
-        let key = try ExpirationTable.documentKey(cursor.value, key: cursor.key)
-        guard let stored = try store.lmdb.get(store.tables.documents, key) else {
-          throw Status.dataLoss("The document is not there.")
-        }
-        let record = try DocumentRecord(parsing: stored)
-        let path = try path(fromKey: key, orRecord: record)
-        guard try expirationTime(path, key, store.body(record.storedBody)) == time,
-          !key.elementsEqual(lastDocument)
-        else {
-          throw Status.dataLoss("\(path.text.legible) does not expire then.")
-        }
-        lastDocument = Array(key)
+      let time = try ExpirationTable.time(fromKey: entry)
+      let key = try ExpirationTable.documentKey(value, key: entry)
+      guard let stored = try store.lmdb.get(store.tables.documents, key) else {
+        throw Status.dataLoss("The document is not there.")
       }
+      let record = try DocumentRecord(parsing: stored)
+      let path = try path(fromKey: key, orRecord: record)
+      guard try expirationTime(path, key, store.body(record.storedBody)) == time,
+        !key.elementsEqual(lastDocument)
+      else {
+        throw Status.dataLoss("\(path.text.legible) does not expire then.")
+      }
+      lastDocument = Array(key)
     }
     if report.expiringDocuments != expected {
       report.add(
