@@ -186,11 +186,8 @@ private struct FilterReader {
   ) throws(Status) -> StructuredQuery.Comparison {
     let value = try UserDataReader.argument(
       input, database: database,
-      allowsNestedArrays: [.in, .notIn, .inSet].contains(`operator`))
-    let isArrayOperator = [
-      .arrayContains, .arrayContainsAny, .arrayContainsAll, .arrayContainedIn,
-    ].contains(`operator`)
-    if field.isDocumentID, isArrayOperator {
+      allowsNestedArrays: `operator`.takesList && !`operator`.isOfArrays)
+    if field.isDocumentID, `operator`.isOfArrays {
       throw .invalidArgument(
         "Invalid query. You can't perform \(`operator`.clientName) queries on document ID since "
           + "document IDs are not arrays.")
@@ -202,10 +199,9 @@ private struct FilterReader {
     if field.isDocumentID, !`operator`.takesText {
       return try readNames(`operator`, value, input)
     }
+    let asked = `operator`.asked(for: value)
     return StructuredQuery.Comparison(
-      field: field, operator: `operator`.asked(for: value), operand: value
-    )
-    .withoutSpecialOperand
+      field: field, operator: asked, operand: asked.takesOperand ? value : .null)
   }
 
   private func readNames(
@@ -237,17 +233,6 @@ private struct FilterReader {
   }
 }
 
-extension StructuredQuery.Comparison {
-  /// The operators for null and NaN have no operand.
-  fileprivate var withoutSpecialOperand: StructuredQuery.Comparison {
-    switch `operator` {
-    case .isNull, .isNaN, .isNotNull, .isNotNaN:
-      StructuredQuery.Comparison(field: field, operator: `operator`)
-    default: self
-    }
-  }
-}
-
 extension StructuredQuery.Comparison.Operator {
   /// The operator that a client sends for a comparison with null or NaN.
   fileprivate func asked(for value: Value) -> StructuredQuery.Comparison.Operator {
@@ -257,36 +242,6 @@ extension StructuredQuery.Comparison.Operator {
     case (.notEqual, .null): .isNotNull
     case (.notEqual, .nan): .isNotNaN
     default: self
-    }
-  }
-
-  /// The name that a client uses in its messages.
-  fileprivate var clientName: String {
-    switch self {
-    case .lessThan: "lessThan"
-    case .lessThanOrEqual: "lessThanOrEqual"
-    case .greaterThan: "greaterThan"
-    case .greaterThanOrEqual: "greaterThanOrEqual"
-    case .equal, .isNull, .isNaN: "equal"
-    case .notEqual, .isNotNull, .isNotNaN: "notEqual"
-    case .arrayContains: "arrayContains"
-    case .in: "in"
-    case .arrayContainsAny: "arrayContainsAny"
-    case .notIn: "notIn"
-    case .inSet: "inSet"
-    case .arrayContainsAll: "arrayContainsAll"
-    case .arrayContainedIn: "arrayContainedIn"
-    case .hasPrefix: "hasPrefix"
-    case .hasSuffix: "hasSuffix"
-    case .containsText: "containsText"
-    case .equalsIgnoringCase: "equalsIgnoringCase"
-    case .matchesPattern: "matchesPattern"
-    case .withinRegion: "isWithin"
-    case .afterNow: "isAfterNow"
-    case .beforeNow: "isBeforeNow"
-    case .inResults: "isInResultsOf"
-    case .arrayContainsAnyInResults: "arrayContainsAnyInResultsOf"
-    case .throughArrays: "throughArrays"
     }
   }
 

@@ -144,10 +144,8 @@ extension EffectiveQuery {
 extension StructuredQuery.Filter {
   /// Names each document that passes it.
   fileprivate var picksNames: Bool {
-    guard case .comparison(let comparison) = self, comparison.field.isDocumentID,
-      !comparison.isNegated
-    else { return false }
-    return [.equal, .in, .inSet].contains(comparison.operator)
+    guard case .comparison(let comparison) = self else { return false }
+    return comparison.field.isDocumentID && comparison.isPoint
   }
 }
 
@@ -194,13 +192,13 @@ private struct NameRange {
         continue
       }
       let paths = comparison.comparedPaths
-      switch comparison.operator {
-      case .equal, .in, .inSet:
+      switch comparison.operator.traits.keys {
+      case .points:
         var unique = Set(paths)
         if let picked { unique.formIntersection(picked.paths) }
         picked = .paths(Array(unique))
-      case .lessThan, .lessThanOrEqual: lower(to: paths.first)
-      case .greaterThan, .greaterThanOrEqual: raise(to: paths.first)
+      case .below: lower(to: paths.first)
+      case .above: raise(to: paths.first)
       default: break
       }
     }

@@ -25,14 +25,6 @@ enum ListenerConditionKey {
     XXH3_64bits(bytes.baseAddress, bytes.count)
   }
 
-  static func bytes(of value: Value) -> [UInt8] {
-    var buffer = KeyBuffer(minimumCapacity: 64)
-    buffer.append(value)
-    return buffer.bytes
-  }
-
-  static func hash(of value: Value) -> UInt64 { bytes(of: value).withUnsafeBytes(hash) }
-
   static func truncated(_ bytes: [UInt8]) -> [UInt8] { Array(bytes.prefix(rangeLimit)) }
 }
 
@@ -49,9 +41,7 @@ extension ListenerCondition {
     let fallback = ListenerCondition(orderOf: query, upperBound)
     var routes: [ListenerCondition] = []
     for conjunction in disjunctions.conjunctions {
-      let conjunction = conjunction.filter { !$0.isNegated }
-      let best = best(of: conjunction, count).map { [$0] } ?? values(of: conjunction)
-      for route in best ?? ranges(of: conjunction).first.map({ [$0] }) ?? [fallback] {
+      for route in ListenerCondition.routes(to: conjunction, count) ?? [fallback] {
         if case .all = route { return [.all] }
         routes.append(route)
       }
@@ -59,113 +49,57 @@ extension ListenerCondition {
     return routes
   }
 
-  private static func best(
-    of conjunction: Set<StructuredQuery.Comparison>, _ count: (ListenerCondition) -> Int
-  ) -> ListenerCondition? {
-    var best: (route: ListenerCondition, cost: Int)?
-    for comparison in conjunction {
-      guard let route = ListenerCondition(exactly: comparison) else { continue }
-      // Half of all documents may share a boolean value.
-      let isCoarse = comparison.operand.typeClass == .boolean
-      let cost = count(route) + (isCoarse ? 16 : 0)
-      if best.map({ cost < $0.cost }) ?? true { best = (route, cost) }
-    }
-    return best?.route
-  }
-
   /// The largest set that has a condition for each value.
   static let mostValues = 4096
 
-  /// One for each value of a set, if it is not very large.
-  private static func values(
-    of conjunction: Set<StructuredQuery.Comparison>
+  /// By a value or an element that a document must have, by one of several values, or by the narrowest range; nil if
+  /// none of these is known.
+  private static func routes(
+    to conjunction: Set<StructuredQuery.Comparison>, _ count: (ListenerCondition) -> Int
   ) -> [ListenerCondition]? {
-    for comparison in conjunction where comparison.operator == .inSet {
-      guard case .array(let values) = comparison.operand, values.count <= mostValues else {
-        continue
-      }
-      return Set(values.map { ListenerConditionKey.hash(of: $0) }).map {
-        .value(comparison.field, $0)
+    var best: (route: ListenerCondition, cost: Int)?
+    var values: [ListenerCondition]?
+    var ranges: [FieldSegments: KeyRanges] = [:]
+    for comparison in conjunction where !comparison.isNegated {
+      let field = comparison.field
+      comparison.forEachImplied { kind, keys in
+        guard kind != .cell, !keys.isEverything else { return }
+        if keys.isPoint {
+          let key = keys.ranges[0].lower
+          let hash = key.withUnsafeBytes(ListenerConditionKey.hash)
+          let route =
+            kind == .element ? ListenerCondition.element(field, hash) : .value(field, hash)
+          // Half of all documents may share a boolean value.
+          let cost = count(route) + (key.first == KeyTag.boolean.rawValue ? 16 : 0)
+          if best.map({ cost < $0.cost }) ?? true { best = (route, cost) }
+        } else if keys.arePoints, kind == .value, keys.ranges.count <= mostValues {
+          values = keys.ranges.map {
+            .value(field, $0.lower.withUnsafeBytes(ListenerConditionKey.hash))
+          }
+        } else if kind == .value {
+          ranges[field] = ranges[field]?.intersection(keys) ?? keys
+        }
       }
     }
-    return nil
+    return best.map { [$0.route] } ?? values ?? narrowest(of: ranges).map { [$0] }
   }
 
-  /// By a value that a document must have.
-  private init?(exactly comparison: StructuredQuery.Comparison) {
-    switch comparison.operator {
-    case .equal: self = .value(comparison.field, ListenerConditionKey.hash(of: comparison.operand))
-    case .isNull: self = .value(comparison.field, ListenerConditionKey.hash(of: .null))
-    case .isNaN: self = .value(comparison.field, ListenerConditionKey.hash(of: .double(.nan)))
-    case .arrayContains:
-      self = .element(comparison.field, ListenerConditionKey.hash(of: comparison.operand))
-    case .arrayContainsAll:
-      guard case .array(let elements) = comparison.operand, let first = elements.first else {
-        return nil
-      }
-      self = .element(comparison.field, ListenerConditionKey.hash(of: first))
-    default: return nil
+  /// The range that is bounded on both sides, if there is one; nil if none is.
+  private static func narrowest(of ranges: [FieldSegments: KeyRanges]) -> ListenerCondition? {
+    /// A bound of one byte is the end of a type.
+    func isValue(_ bound: [UInt8]?) -> Bool { bound?.count ?? 0 > 1 }
+    let bounded = ranges.map { field, keys in
+      (field: field, lower: keys.ranges.first?.lower, upper: keys.ranges.last?.upper)
+    }.filter { isValue($0.lower) || isValue($0.upper) }
+    return bounded.min { one, other in
+      let isNarrow = isValue(one.lower) && isValue(one.upper)
+      let isOtherNarrow = isValue(other.lower) && isValue(other.upper)
+      return isNarrow == isOtherNarrow ? one.field < other.field : isNarrow
+    }.map {
+      .range(
+        $0.field, lower: ListenerConditionKey.truncated($0.lower ?? []),
+        upper: $0.upper.map(ListenerConditionKey.truncated) ?? [0xFF])
     }
-  }
-
-  /// One for each field with an inequality; the narrowest first, as far as that is known: those
-  /// bounded on both sides.
-  private static func ranges(of conjunction: Set<StructuredQuery.Comparison>) -> [ListenerCondition]
-  {
-    var bounds: [FieldSegments: (lower: [UInt8]?, upper: [UInt8]?)] = [:]
-    for comparison in conjunction {
-      // The ends of the operand's type: no range extends beyond it.
-      let tag = KeyTag(comparison.operand.typeClass).rawValue
-      let value = ListenerConditionKey.truncated(ListenerConditionKey.bytes(of: comparison.operand))
-      let range: (lower: [UInt8], upper: [UInt8])
-      switch comparison.operator {
-      case .lessThan, .lessThanOrEqual: range = ([tag], value)
-      case .greaterThan, .greaterThanOrEqual: range = (value, [tag + 1])
-      case .hasPrefix:
-        let prefix = Array(ListenerConditionKey.bytes(of: comparison.operand).dropLast())
-        let lower = ListenerConditionKey.truncated(prefix)
-        bounds[comparison.field] = narrowed(
-          bounds[comparison.field], lower, KeyLayout.end(ofPrefix: lower) ?? [tag + 1])
-        continue
-      default: continue
-      }
-      var bound = bounds[comparison.field] ?? (nil, nil)
-      if comparison.operator.isUpperBound {
-        bound.upper = bound.upper.map { lesser($0, range.upper) } ?? range.upper
-        bound.lower = bound.lower ?? range.lower
-      } else {
-        bound.lower = bound.lower.map { greater($0, range.lower) } ?? range.lower
-        bound.upper = bound.upper ?? range.upper
-      }
-      bounds[comparison.field] = bound
-    }
-    func narrowed(
-      _ bound: (lower: [UInt8]?, upper: [UInt8]?)?, _ lower: [UInt8], _ upper: [UInt8]
-    ) -> (lower: [UInt8]?, upper: [UInt8]?) {
-      (
-        bound?.lower.map { greater($0, lower) } ?? lower,
-        bound?.upper.map { lesser($0, upper) } ?? upper
-      )
-    }
-    let fields = bounds.sorted { one, other in
-      (width(one.value), one.key) < (width(other.value), other.key)
-    }
-    return fields.map { field, bound in
-      .range(field, lower: bound.lower ?? [], upper: bound.upper ?? [0xFF])
-    }
-  }
-
-  /// 0 if both ends are values, 1 if one is the end of a type.
-  private static func width(_ bound: (lower: [UInt8]?, upper: [UInt8]?)) -> Int {
-    (bound.lower?.count ?? 0) > 1 && (bound.upper?.count ?? 0) > 1 ? 0 : 1
-  }
-
-  private static func lesser(_ one: [UInt8], _ other: [UInt8]) -> [UInt8] {
-    UTF8Order.compare(one, other) <= 0 ? one : other
-  }
-
-  private static func greater(_ one: [UInt8], _ other: [UInt8]) -> [UInt8] {
-    UTF8Order.compare(one, other) >= 0 ? one : other
   }
 
   /// By a document's position in the query's first order: between the cursors, and not after the
@@ -179,10 +113,10 @@ extension ListenerCondition {
     var near: [UInt8]?
     var far: [UInt8]?
     if let value = query.start?.values.first {
-      near = ListenerConditionKey.truncated(ListenerConditionKey.bytes(of: value))
+      near = ListenerConditionKey.truncated(value.componentKey)
     }
     if let value = query.end?.values.first {
-      far = ListenerConditionKey.truncated(ListenerConditionKey.bytes(of: value))
+      far = ListenerConditionKey.truncated(value.componentKey)
     }
     if let upperBound, let value = try? upperBound.document.routeValue(of: order.field) {
       // Not farther than the end cursor.
@@ -195,10 +129,6 @@ extension ListenerCondition {
     let (lower, upper) = order.isDescending ? (far, near) : (near, far)
     self = .range(order.field, lower: lower ?? [], upper: upper ?? [0xFF])
   }
-}
-
-extension StructuredQuery.Comparison.Operator {
-  fileprivate var isUpperBound: Bool { self == .lessThan || self == .lessThanOrEqual }
 }
 
 extension StoredDocument {

@@ -9,6 +9,8 @@
 /// Components with a short list of values multiply the ranges. The first component with a range of
 /// values ends the bounds; conditions on the components after it are tested in the entries.
 final class BranchPlanner {
+  private typealias Bounds = [FieldSegments: [KeyRanges]]
+
   private let query: EffectiveQuery
   /// The condition of the branch: the conjunction, and possibly more.
   private let condition: [StructuredQuery.Filter]
@@ -17,7 +19,7 @@ final class BranchPlanner {
   /// The allowed values of each compared field.
   private let values: [FieldSegments: KeyRanges]
   /// For each array field, sets of elements. The array must have an element of every set.
-  private var elements: [FieldSegments: [KeyRanges]] = [:]
+  private let elements: Bounds
   /// The cells of each compared point.
   private let cells: [FieldSegments: KeyRanges]
   /// The allowed names, as encoded in entries.
@@ -49,26 +51,22 @@ final class BranchPlanner {
     orders = query.orders.filter { !$0.field.isDocumentID }
     isNameDescending = query.orders.last?.isDescending ?? false
     var names: [KeyRanges] = []
-    var (values, cells): ([FieldSegments: [KeyRanges]], [FieldSegments: [KeyRanges]]) = ([:], [:])
+    var (values, elements, cells): (Bounds, Bounds, Bounds) = ([:], [:], [:])
     // A document that passes a negated comparison need not have the field.
     for comparison in conjunction where !comparison.isNegated {
-      if comparison.operator == .arrayContainsAll, case .array(let wanted) = comparison.operand {
-        let each = wanted.map { element in
-          StructuredQuery.Comparison(
-            field: comparison.field, operator: .arrayContains, operand: element)
-        }
-        elements[comparison.field, default: []] += each.compactMap(KeyRanges.init(elementsOf:))
-      } else if comparison.field.isDocumentID {
+      if comparison.field.isDocumentID {
         names.append(namePositions.ranges(comparison))
-      } else if let elements = KeyRanges(elementsOf: comparison) {
-        self.elements[comparison.field, default: []].append(elements)
-      } else {
-        if let region = comparison.region {
-          cells[comparison.field, default: []].append(KeyRanges(cellsOf: region))
+        continue
+      }
+      comparison.forEachImplied { kind, keys in
+        switch kind {
+        case .value: values[comparison.field, default: []].append(keys)
+        case .element: elements[comparison.field, default: []].append(keys)
+        case .cell: cells[comparison.field, default: []].append(keys)
         }
-        values[comparison.field, default: []].append(KeyRanges(comparison))
       }
     }
+    self.elements = elements
     self.names = .intersection(of: names)
     self.values = values.mapValues(KeyRanges.intersection(of:))
     self.cells = cells.mapValues(KeyRanges.intersection(of:))
@@ -372,19 +370,5 @@ final class BranchPlanner {
       plans.append(plan)
     }
     return plans
-  }
-}
-
-extension StructuredQuery.Comparison {
-  /// Whether the keys of index entries show which values pass. Otherwise the documents are tested.
-  fileprivate var isDecidedByKeys: Bool {
-    switch `operator` {
-    case .hasSuffix, .containsText, .equalsIgnoringCase, .matchesPattern, .withinRegion,
-      .arrayContainedIn, .throughArrays:
-      false
-    // A list that is too long for a stream of each element.
-    case .arrayContainsAny: !isNegated && KeyRanges(elementsOf: self) != nil
-    default: !isNegated
-    }
   }
 }

@@ -56,13 +56,15 @@ struct NamePosition {
     func range(_ build: (KeyRange) -> KeyRange) -> KeyRanges {
       points.first.map { KeyRanges(build($0)) } ?? .nothing
     }
-    switch comparison.operator {
-    case .equal, .in, .inSet: return KeyRanges(points: points)
-    case .notEqual, .notIn: return KeyRanges(allBut: points)
-    case .lessThan: return range { KeyRange(lower: [], upper: $0.lower) }
-    case .lessThanOrEqual: return range { KeyRange(lower: [], upper: $0.upper) }
-    case .greaterThan: return range { KeyRange(lower: $0.upper ?? KeyRange.behindAll, upper: nil) }
-    case .greaterThanOrEqual: return range { KeyRange(lower: $0.lower, upper: nil) }
+    switch comparison.operator.traits.keys {
+    case .points: return KeyRanges(points: points)
+    case .exceptPoints: return KeyRanges(allBut: points)
+    case .below(let isInclusive):
+      return range { KeyRange(lower: [], upper: isInclusive ? $0.upper : $0.lower) }
+    case .above(let isInclusive):
+      return range {
+        KeyRange(lower: isInclusive ? $0.lower : $0.upper ?? KeyRange.behindAll, upper: nil)
+      }
     default: return .everything
     }
   }

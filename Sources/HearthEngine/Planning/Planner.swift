@@ -244,9 +244,7 @@ struct Planner {
     filters.reduce(1) { share, filter in
       guard case .comparison(let comparison) = filter else { return share * 0.3 }
       if comparison.field.isDocumentID {
-        guard [.equal, .in, .inSet].contains(comparison.operator), !comparison.isNegated else {
-          return share
-        }
+        guard comparison.isPoint else { return share }
         return share
           * min(1, Double(comparison.comparedPathCount) / Double(max(1, documentCount)))
       }
@@ -262,10 +260,10 @@ struct Planner {
     let names = conjunctions.common.filter { $0.field.isDocumentID }
     var steps = Double(documentCount)
     for comparison in names {
-      switch comparison.operator {
-      case .equal, .in, .inSet:
+      switch comparison.operator.traits.keys {
+      case .points:
         steps = min(steps, Double(comparison.comparedPathCount) * Cost.seek)
-      case .notEqual, .notIn: break
+      case .exceptPoints: break
       default: steps /= 3
       }
     }

@@ -26,7 +26,7 @@ extension EffectiveQuery {
     var wanted: [IndexDefinition] = []
     for conjunction in conjunctions.members ?? [conjunctions.common] {
       let picksNames = conjunction.contains {
-        $0.field.isDocumentID && !$0.isNegated && [.equal, .in, .inSet].contains($0.operator)
+        $0.field.isDocumentID && $0.isPoint
       }
       let components = cells(conjunction) ?? components(conjunction, fields)
       guard !picksNames, (1...Limits.fieldsPerIndex).contains(components.count) else { continue }
@@ -42,7 +42,7 @@ extension EffectiveQuery {
   private func cells(
     _ conjunction: [StructuredQuery.Comparison]
   ) -> [IndexDefinition.Component]? {
-    conjunction.first { $0.operator == .withinRegion && !$0.isNegated }.map {
+    conjunction.first { $0.operator.traits.keys == .region && !$0.isNegated }.map {
       [IndexDefinition.Component(field: $0.field, kind: .cells)]
     }
   }
@@ -61,16 +61,18 @@ extension EffectiveQuery {
     var components: [IndexDefinition.Component] = []
     for comparison in conjunction.sorted(by: { $0.field < $1.field })
     where !comparison.field.isDocumentID && !comparison.isNegated {
-      switch comparison.operator {
-      case .equal, .isNull, .isNaN: constant.append(comparison.field)
-      case .hasPrefix, .matchesPattern: ranged.append(comparison.field)
+      switch comparison.operator.traits.keys {
+      case .single: constant.append(comparison.field)
+      case .points:
+        // A list is not in the order of the results.
+        if comparison.operator.takesList, orders.contains(where: { $0.field == comparison.field }) {
+          continue
+        }
+        constant.append(comparison.field)
+      case .prefix, .patternPrefix: ranged.append(comparison.field)
       case _ where comparison.isUnordered && comparison.operator.isInequality:
         ranged.append(comparison.field)
-      case .in where !orders.contains { $0.field == comparison.field }:
-        constant.append(comparison.field)
-      case .inSet where !orders.contains { $0.field == comparison.field }:
-        constant.append(comparison.field)
-      case .arrayContains, .arrayContainsAny, .arrayContainsAll:
+      case .anyElement, .everyElement:
         // An index has at most one array component.
         guard components.isEmpty else { continue }
         components.append(IndexDefinition.Component(field: comparison.field, kind: .contains))

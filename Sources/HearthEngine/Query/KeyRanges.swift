@@ -207,45 +207,40 @@ extension KeyRanges {
   /// Law: a stored value passes the comparison if and only if its key is in one of the ranges; only
   /// if, for a comparison that is not `isDecidedByKeys`.
   init(_ comparison: StructuredQuery.Comparison) {
-    let operand = comparison.operand
-    let isSpecial = operand.typeClass == .null || operand.typeClass == .nan
-    let key = operand.componentKey
-    let oneClass = KeyRange(prefix: [KeyTag(operand.typeClass).rawValue])
-    switch comparison.operator {
-    case .isNull: self.init(points: [.null])
-    case .isNaN: self.init(points: [.double(.nan)])
-    case .isNotNull: self.init(allBut: [.null])
-    case .isNotNaN: self.init(allBut: [.null, .double(.nan)])
-    case .notEqual: self = operand.typeClass == .null ? .nothing : .init(allBut: [.null, operand])
-    case .notIn:
-      let list = comparison.listOperand
-      self = list.contains { $0.typeClass == .null } ? .nothing : .init(allBut: [.null] + list)
-    case .inSet where comparison.foundKeys != nil:
-      self.init(found: comparison, without: [.null, .nan])
-    case .in, .inSet:
-      self.init(points: comparison.listOperand.filter { ![.null, .nan].contains($0.typeClass) })
-    case .arrayContains, .arrayContainsAny, .arrayContainsAll, .inResults,
-      .arrayContainsAnyInResults, .throughArrays:
-      self = .everything
-    // Every array: the documents are tested.
-    case .arrayContainedIn: self.init(KeyRange(prefix: [KeyTag.array.rawValue]))
-    case .hasPrefix: self = KeyRanges(stringsWithPrefix: operand)
-    case .matchesPattern:
+    let rule = comparison.operator.traits.keys
+    switch rule {
+    case .untold, .anyElement, .everyElement: self = .everything
+    case .oneClass(let tag): self.init(KeyRange(prefix: [tag.rawValue]))
+    case .region: self.init(KeyRange(prefix: [KeyTag.geoPoint.rawValue]))
+    case .single(let tag): self.init(points: [KeyRange(prefix: [tag.rawValue])])
+    case .exceptNull(let orNaN): self.init(allBut: orNaN ? [.null, .double(.nan)] : [.null])
+    case .points:
+      self =
+        comparison.foundKeys.map { KeyRanges(found: $0, without: [.null, .nan]) }
+        ?? KeyRanges(points: comparison.operands.filter { !$0.isNullOrNaN })
+    case .exceptPoints:
+      let operands = comparison.operands
+      let isNever = operands.contains { $0.typeClass == .null }
+      self = isNever ? .nothing : KeyRanges(allBut: [.null] + operands)
+    case .prefix: self = KeyRanges(stringsWithPrefix: comparison.operand)
+    case .patternPrefix:
       let prefix = (try? comparison.pattern())?.anchoredPrefix ?? ""
       self = KeyRanges(stringsWithPrefix: .string(prefix))
-    case .withinRegion: self.init(KeyRange(prefix: [KeyTag.geoPoint.rawValue]))
-    case .afterNow, .beforeNow: self.init(KeyRange(prefix: [KeyTag.timestamp.rawValue]))
-    // Every string: the documents are tested.
-    case .hasSuffix, .containsText, .equalsIgnoringCase:
-      self.init(KeyRange(prefix: [KeyTag.string.rawValue]))
-    case _ where isSpecial: self = .nothing
-    case .equal: self.init(points: [operand])
-    case .lessThan: self.init(KeyRange(lower: oneClass.lower, upper: key))
-    case .lessThanOrEqual:
-      self.init(KeyRange(lower: oneClass.lower, upper: KeyRange.end(key)))
-    case .greaterThan:
-      self.init(KeyRange(lower: KeyRange.end(key) ?? key, upper: oneClass.upper))
-    case .greaterThanOrEqual: self.init(KeyRange(lower: key, upper: oneClass.upper))
+    case .below, .above:
+      let operand = comparison.operand
+      guard !operand.isNullOrNaN else {
+        self = .nothing
+        return
+      }
+      let key = operand.componentKey
+      let end = KeyRange.end(key)
+      var range = KeyRange(prefix: [KeyTag(operand.typeClass).rawValue])
+      if case .below(let isInclusive) = rule {
+        range.upper = isInclusive ? end : key
+      } else {
+        range.lower = rule == .above(isInclusive: true) ? key : end ?? key
+      }
+      self.init(range)
     }
   }
 
@@ -269,34 +264,15 @@ extension KeyRanges {
   }
 
   /// The values of a semi-join that are not of these types.
-  private init(found comparison: StructuredQuery.Comparison, without tags: Set<KeyTag>) {
-    let keys = comparison.foundKeys?.map { key in
+  init(found keys: SortedKeys, without tags: Set<KeyTag>) {
+    let points = keys.map { key in
       let tag = key.first.flatMap(KeyTag.init(rawValue:))
       return tag.map(tags.contains) ?? true ? nil : KeyRange(prefix: [UInt8](key))
     }
-    self.init((keys ?? []).compactMap(\.self), arePoints: true)
-  }
-
-  /// The elements of which an array must have at least one; nil for a comparison of anything else.
-  init?(elementsOf comparison: StructuredQuery.Comparison) {
-    let elements: [Value]
-    switch comparison.operator {
-    case .arrayContainsAny where comparison.foundKeys != nil:
-      self.init(found: comparison, without: [.null, .nan, .array])
-      return
-    case .arrayContains: elements = [comparison.operand]
-    // Each element may be a stream of entries of its own.
-    case .arrayContainsAny where comparison.listOperand.count <= Limits.disjunctions:
-      elements = comparison.listOperand
-    default: return nil
-    }
-    self.init(points: elements.filter { ![.null, .nan, .array].contains($0.typeClass) })
+    self.init(points.compactMap(\.self), arePoints: true)
   }
 }
 
-extension StructuredQuery.Comparison {
-  fileprivate var listOperand: [Value] {
-    guard case .array(let elements) = operand else { return [] }
-    return elements
-  }
+extension Value {
+  fileprivate var isNullOrNaN: Bool { typeClass == .null || typeClass == .nan }
 }

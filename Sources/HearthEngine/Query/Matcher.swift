@@ -137,7 +137,7 @@ struct Matcher {
 
 /// One comparison of a document's name.
 struct NameTest {
-  private let `operator`: StructuredQuery.Comparison.Operator
+  private let rule: StructuredQuery.Comparison.Operator.KeyRule
   private let paths: [ResourcePath]
   /// The paths, if there are many.
   private let set: Set<ResourcePath>?
@@ -146,27 +146,20 @@ struct NameTest {
 
   init(_ comparison: StructuredQuery.Comparison, _ values: JoinedValues? = nil) {
     self.values = values
-    `operator` = comparison.operator
+    rule = comparison.operator.traits.keys
     paths = values == nil ? comparison.comparedPaths : []
     set = paths.count > 30 ? Set(paths) : nil
   }
 
   func passes(_ path: ResourcePath) -> Bool {
     if let values { return values.contains(Value.reference(path).componentKey) }
-    switch `operator` {
-    case .in, .inSet: return set?.contains(path) ?? paths.contains(path)
-    case .notIn: return !(set?.contains(path) ?? paths.contains(path))
-    default: break
-    }
-    guard let operand = paths.first else { return false }
-    let order = ResourcePath.compare(path, operand)
-    switch `operator` {
-    case .equal: return order == 0
-    case .notEqual: return order != 0
-    case .lessThan: return order < 0
-    case .lessThanOrEqual: return order <= 0
-    case .greaterThan: return order > 0
-    case .greaterThanOrEqual: return order >= 0
+    switch rule {
+    case .points: return set?.contains(path) ?? paths.contains(path)
+    case .exceptPoints: return !paths.isEmpty && !(set?.contains(path) ?? paths.contains(path))
+    case .below(let isInclusive):
+      return paths.first.map { ResourcePath.compare(path, $0) < (isInclusive ? 1 : 0) } ?? false
+    case .above(let isInclusive):
+      return paths.first.map { ResourcePath.compare(path, $0) > (isInclusive ? -1 : 0) } ?? false
     default: return false
     }
   }
@@ -182,9 +175,7 @@ extension StructuredQuery.Comparison {
         return path
       }.compactMap(\.self)
     }
-    var values = [operand]
-    if `operator`.takesList, case .array(let elements) = operand { values = elements }
-    return values.compactMap { if case .reference(let path) = $0 { path } else { nil } }
+    return operands.compactMap { if case .reference(let path) = $0 { path } else { nil } }
   }
 
   /// At least the number of those paths.

@@ -78,11 +78,6 @@ extension StructuredQuery.Comparison {
   }
 }
 
-extension StructuredQuery.Comparison.Operator {
-  /// The operand depends on the time of the read.
-  var isRelative: Bool { self == .afterNow || self == .beforeNow }
-}
-
 extension Instant {
   /// Not beyond the first or the last timestamp.
   func adding(saturating microseconds: Int64) -> Instant {

@@ -174,7 +174,7 @@ extension StructuredQuery {
     }
     guard !hasKind else { return }
     if let filter {
-      let isElement = filter.operator == .arrayContains || filter.operator == .arrayContainsAny
+      let isElement = filter.operator.traits.keys == .anyElement
       throw .invalidArgument(
         "kind is required for filter: \(filter.field.canonicalText)\(isElement ? "[*]" : "")")
     }
@@ -283,26 +283,16 @@ extension StructuredQuery.Comparison {
   }
 
   private func checkList() throws(Status) {
-    guard `operator`.takesList else { return }
-    let name =
-      switch `operator` {
-      case .in: "IN"
-      case .notIn: "NOT_IN"
-      case .inSet: "IN_SET"
-      case .arrayContainsAll: "ARRAY_CONTAINS_ALL"
-      case .arrayContainedIn: "ARRAY_CONTAINED_IN"
-      default: "ARRAY_CONTAINS_ANY"
-      }
+    guard case .list(let most) = `operator`.traits.operand else { return }
+    let name = `operator`.serverName
     guard case .array(let elements) = operand else {
       throw .invalidArgument("'\(name)' requires an ArrayValue.")
     }
     guard !elements.isEmpty else {
       throw .invalidArgument("'\(name)' requires an non-empty ArrayValue.")
     }
-    if isUnordered || [.inSet, .arrayContainedIn].contains(`operator`) { return }
-    let limit = `operator` == .notIn ? Limits.notInValues : Limits.disjunctions
-    guard elements.count <= limit else {
-      throw .invalidArgument("'\(name)' supports up to \(limit) comparison values.")
+    guard isUnordered || elements.count <= most else {
+      throw .invalidArgument("'\(name)' supports up to \(most) comparison values.")
     }
   }
 
@@ -317,24 +307,22 @@ extension StructuredQuery.Comparison {
   }
 
   private func checkPredicate() throws(Status) {
-    switch `operator` {
-    case .matchesPattern:
+    switch `operator`.traits.operand {
+    case .pattern:
       guard try pattern() != nil else {
         throw .invalidArgument("A regular expression requires a pattern and options.")
       }
-    case .withinRegion:
+    case .region:
       guard let region else { throw .invalidArgument("A region requires points.") }
       try region.check()
-    case .throughArrays:
-      guard let reached, !reached.operator.isRelative, reached.operator != .inResults,
-        reached.operator != .arrayContainsAnyInResults
-      else {
+    case .comparison:
+      guard let reached, ![.time, .results].contains(reached.operator.traits.operand) else {
         throw .invalidArgument(
           "A condition through arrays compares with constants: not with the results of a query, nor "
             + "with the time.")
       }
       try reached.check()
-    case .afterNow, .beforeNow:
+    case .time:
       guard relativeTime != nil else {
         throw .invalidArgument(
           "A relative time requires a whole number of microseconds; or a day, at most "
@@ -348,17 +336,11 @@ extension StructuredQuery.Comparison {
   }
 
   private func checkKeyOperand() throws(Status) {
-    let ofArrays: [StructuredQuery.Comparison.Operator] = [
-      .arrayContains, .arrayContainsAny, .arrayContainsAll, .arrayContainedIn,
-      .arrayContainsAnyInResults,
-    ]
-    guard !ofArrays.contains(`operator`) else {
+    guard !`operator`.isOfArrays else {
       throw .invalidArgument("the name __key__ is reserved")
     }
     if semiJoin != nil { return }
-    var names = [operand]
-    if `operator`.takesList, case .array(let elements) = operand { names = elements }
-    for name in names {
+    for name in operands {
       guard case .reference = name else {
         throw .invalidArgument("__key__ filter value must be a Key")
       }

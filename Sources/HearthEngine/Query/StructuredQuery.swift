@@ -90,36 +90,9 @@ extension StructuredQuery {
   }
 
   package struct Comparison: Hashable, Sendable {
-    /// The numbers are in operands of `throughArrays`, and nowhere else.
-    package enum Operator: Int, Hashable, Sendable {
-      case lessThan, lessThanOrEqual, greaterThan, greaterThanOrEqual
-      case equal, notEqual, arrayContains
-      /// The operand is an array.
-      case `in`, arrayContainsAny, notIn
-      /// Hearth's own, as the following ones. The operand is an array, of any length except for
-      /// `arrayContainsAll`.
-      case inSet, arrayContainsAll, arrayContainedIn
-      /// The operand is a string. Other values than strings do not pass.
-      case hasPrefix, hasSuffix, containsText, equalsIgnoringCase
-      /// The operand is a string and one of options.
-      case matchesPattern
-      /// The operand describes a `GeoRegion`.
-      case withinRegion
-      /// The operand is a number of microseconds, added to the time of the read. The value is a
-      /// timestamp, later than that or not.
-      case afterNow, beforeNow
-      /// The operand is null and is ignored.
-      case isNull, isNaN, isNotNull, isNotNaN
-      /// The comparison has a semi-join, whose values are the operand. Not executed: these become
-      /// `inSet` and `arrayContainsAny`, or are tested with a `JoinedValues`.
-      case inResults, arrayContainsAnyInResults
-      /// The operand describes another comparison, of what is inside the field; see
-      /// `Comparison.reached`.
-      case throughArrays
-    }
-
     package var field: FieldSegments
     package var `operator`: Operator
+    /// See `Operator.OperandKind`.
     var operand = Value.null
     /// The documents that do not pass the comparison pass, also those without the field.
     package var isNegated = false
@@ -148,40 +121,15 @@ extension StructuredQuery {
       }
     }
 
+    /// The values that pass are those of the operand.
+    package var isPoint: Bool { `operator`.isPoint && !isNegated }
+
     /// Results of such a comparison are ordered by its field.
     var isInequality: Bool { `operator`.isInequality && !isNegated && !isUnordered }
 
     /// A query may have at most one of these.
-    var isNegative: Bool { `operator`.isNegative && !isNegated && !isUnordered }
-  }
-}
-
-extension StructuredQuery.Comparison.Operator {
-  var isInequality: Bool {
-    switch self {
-    case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual: true
-    default: isNegative
-    }
-  }
-
-  fileprivate var isNegative: Bool {
-    switch self {
-    case .notEqual, .notIn, .isNotNull, .isNotNaN: true
-    default: false
-    }
-  }
-
-  package var takesList: Bool {
-    switch self {
-    case .in, .arrayContainsAny, .notIn, .inSet, .arrayContainsAll, .arrayContainedIn: true
-    default: false
-    }
-  }
-
-  package var takesText: Bool {
-    switch self {
-    case .hasPrefix, .hasSuffix, .containsText, .equalsIgnoringCase: true
-    default: false
+    var isNegative: Bool {
+      `operator`.traits.order == .byFieldOnce && !isNegated && !isUnordered
     }
   }
 }

@@ -292,8 +292,8 @@ import Testing
       // what is in a text or behind an array, nor which documents lack a field; and a prefix is no order.
       let members = try #require(Conjunctions(query.filters).members)
       let isMore = members.contains { conjunction in
-        let arrays = conjunction.filter { KeyRanges(elementsOf: $0) != nil }.map(\.field)
-        let others = conjunction.filter { KeyRanges(elementsOf: $0) == nil }.map(\.field)
+        let arrays = conjunction.filter { $0.operator.traits.keys == .anyElement }.map(\.field)
+        let others = conjunction.filter { $0.operator.traits.keys != .anyElement }.map(\.field)
         let isInText = conjunction.contains {
           $0.isNegated || ($0.isUnordered && $0.operator.isInequality) || $0.operator.takesText
             || [.matchesPattern, .withinRegion, .arrayContainedIn, .throughArrays].contains(
