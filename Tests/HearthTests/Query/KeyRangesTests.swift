@@ -71,6 +71,70 @@ import Testing
     }
   }
 
+  /// The keys of entries that a document has in indexes on a field.
+  private static func entries(of value: Value) -> [EntryKind: [[UInt8]]] {
+    var entries: [EntryKind: [[UInt8]]] = [.value: [value.componentKey]]
+    if case .array(let elements) = value { entries[.element] = elements.map(\.componentKey) }
+    if case .geoPoint(let point) = value {
+      entries[.cell] = [
+        GeoCell.key(GeoCell.leaf(latitude: point.latitude, longitude: point.longitude))
+      ]
+    }
+    return entries
+  }
+
+  @Test(arguments: 0..<40 as Range<UInt64>)
+  func
+    `what a comparison implies is true of each document that passes, and decides where it says so`(
+      seed: UInt64
+    ) throws
+  {
+    var random = RandomQueries(seed: seed)
+    let world = random.world(60)
+    let documents = world.map { ReferenceQuery.Document($0) }
+    var (seen, decided): ([StructuredQuery.Comparison.Operator: Int], Int) = ([:], 0)
+    for query in random.validQueries(150, world) {
+      for comparison in query.comparisons
+      where !comparison.isNegated && !comparison.field.isDocumentID {
+        var one = StructuredQuery(query.scope)
+        one.add(.comparison(comparison))
+        let reference = ReferenceQuery(query: one)
+        let passing = Set(reference.run(documents).map(\.path))
+        var implied: [(EntryKind, KeyRanges)] = []
+        comparison.forEachImplied { implied.append(($0, $1)) }
+        for document in documents where query.scope.contains(document.path) {
+          let entries = document.find(comparison.field).map { Self.entries(of: $0.value) } ?? [:]
+          let isImplied = implied.allSatisfy { kind, keys in
+            entries[kind]?.contains { Self.contains(keys, $0) } ?? false
+          }
+          let passes = passing.contains(document.path)
+          #expect(!passes || isImplied, "\(comparison) of \(document.fields), seed \(seed)")
+          guard comparison.isDecidedByKeys else { continue }
+          #expect(passes == isImplied, "\(comparison) of \(document.fields), seed \(seed)")
+          if passes { decided += 1 }
+        }
+        if !passing.isEmpty { seen[comparison.operator, default: 0] += 1 }
+      }
+    }
+    #expect(decided > 50 && seen.count > 12, "\(seen)")
+  }
+
+  @Test func `each operator has its own row`() {
+    let unlike: [StructuredQuery.Comparison.Operator: String] = [
+      .isNull: "equal", .isNaN: "equal", .isNotNull: "notEqual", .isNotNaN: "notEqual",
+    ]
+    for kind in StructuredQuery.Comparison.Operator.allCases {
+      let names = [
+        "withinRegion": "isWithin", "afterNow": "isAfterNow", "beforeNow": "isBeforeNow",
+        "inResults": "isInResultsOf", "arrayContainsAnyInResults": "arrayContainsAnyInResultsOf",
+      ]
+      #expect(kind.clientName == unlike[kind] ?? names["\(kind)"] ?? "\(kind)")
+    }
+    #expect(StructuredQuery.Comparison.Operator.arrayContainsAny.serverName == "ARRAY_CONTAINS_ANY")
+    #expect(StructuredQuery.Comparison.Operator.in.serverName == "IN")
+    #expect(StructuredQuery.Comparison.Operator.notIn.serverName == "NOT_IN")
+  }
+
   @Test(arguments: 0..<200 as Range<UInt64>)
   func `values in order, in any order and repeated are the same ranges`(seed: UInt64) {
     var random = RandomValues(seed: seed)
