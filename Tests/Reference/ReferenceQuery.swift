@@ -98,7 +98,7 @@
     private func holds(
       _ comparison: StructuredQuery.Comparison, _ value: Value
     ) throws(Status) -> Bool {
-      let operand = comparison.operand
+      let operand = comparison.constant
       let isOrdinary = !operand.isReferenceNull && !operand.isReferenceNaN
       switch comparison.operator {
       case .isNull: return value.isReferenceNull
@@ -155,8 +155,8 @@
       // Resolved before.
       case .inResults, .arrayContainsAnyInResults, .afterNow, .beforeNow: return false
       case .matchesPattern:
-        guard case .string(let text) = value, case .array(let parts) = operand,
-          case .string(let pattern)? = parts.first, case .string(let options)? = parts.last,
+        guard case .string(let text) = value,
+          case .pattern(let pattern, let options) = comparison.operand,
           let expression = try? RegularExpression(pattern, options: options)
         else { return false }
         return try Array(text.utf8).withUnsafeBytes { bytes in

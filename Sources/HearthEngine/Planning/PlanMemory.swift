@@ -30,12 +30,12 @@ final class PlanMemory: Sendable {
         comparison.operator.isEquality || comparison.operator.isBound, !comparison.isNegated,
         !comparison.field.isDocumentID
       else { return nil }
-      switch comparison.operand {
+      switch comparison.constant {
       case .string, .integer, .reference, .boolean, .timestamp: break
       default: return nil
       }
-      operandClass = comparison.operand.typeClass
-      comparison.operand = .null
+      operandClass = comparison.constant.typeClass
+      comparison.operand = .constant(.null)
       self.query = query
       self.query.filters[query.filters.count - 1] = .comparison(comparison)
       required = fields
@@ -137,7 +137,7 @@ extension QueryPlan {
     let components = branch.index.definition.components
     switch place {
     case .fixed(let position):
-      let key = comparison.operand.componentKey
+      let key = comparison.constant.componentKey
       branch.fixed[position] = components[position].isDescending ? key.map { ~$0 } : key
     case .range:
       guard let range = Self.range(comparison, of: components[branch.fixed.count]) else {

@@ -4,11 +4,10 @@ extension StructuredQuery.Comparison {
   /// A new operator is a case and a row of `traits` here, and a case of `FieldTest`, which evaluates it. The
   /// planner, the wanted indexes, the conditions of listeners and the checks of a query read the row.
   package enum Operator: Int, Hashable, Sendable, CaseIterable {
-    // The numbers are in operands of `throughArrays`, and nowhere else.
     case lessThan, lessThanOrEqual, greaterThan, greaterThanOrEqual
     case equal, notEqual, arrayContains
     case `in`, arrayContainsAny, notIn
-    // Hearth's own, as the following ones.
+    // Hearth's own, as those after them.
     case inSet, arrayContainsAll, arrayContainedIn
     case hasPrefix, hasSuffix, containsText, equalsIgnoringCase
     case matchesPattern
@@ -18,7 +17,7 @@ extension StructuredQuery.Comparison {
     case isNull, isNaN, isNotNull, isNotNaN
     /// Not executed: these become `inSet` and `arrayContainsAny`, or are tested with a `JoinedValues`.
     case inResults, arrayContainsAnyInResults
-    /// The operand is another comparison, of what is inside the field; see `Comparison.reached`.
+    /// What is inside the value passes another comparison.
     case throughArrays
   }
 }
@@ -33,7 +32,7 @@ extension StructuredQuery.Comparison.Operator {
     var order = Ordering.none
   }
 
-  /// What an operand is.
+  /// What an operand must be; see `Comparison.Operand`.
   enum OperandKind: Equatable {
     /// Null, and is ignored.
     case none
@@ -42,16 +41,7 @@ extension StructuredQuery.Comparison.Operator {
     case list(most: Int)
     /// A string. Other values than strings do not pass.
     case text
-    /// An array of a pattern and of options, both strings.
-    case pattern
-    /// See `GeoRegion`.
-    case region
-    /// A number of microseconds; or an array of a number of days and a time zone. See `RelativeTime`.
-    case time
-    /// The comparison has a semi-join, whose values are the operand.
-    case results
-    /// See `Comparison.reached`.
-    case comparison
+    case pattern, region, time, results, comparison
   }
 
   /// Which keys of index entries the values that pass have.
@@ -226,8 +216,8 @@ extension StructuredQuery.Comparison {
 
   /// The constants that are compared with: the elements of a list, or the operand.
   var operands: [Value] {
-    guard `operator`.takesList else { return [operand] }
-    guard case .array(let elements) = operand else { return [] }
+    guard `operator`.takesList else { return [constant] }
+    guard case .array(let elements) = constant else { return [] }
     return elements
   }
 }

@@ -77,7 +77,7 @@ struct Disjunctions {
     case .arrayContainsAny: single = .arrayContains
     default: return [comparison]
     }
-    guard case .array(let elements) = comparison.operand else { return [comparison] }
+    guard case .array(let elements) = comparison.constant else { return [comparison] }
     return elements.map {
       StructuredQuery.Comparison(field: comparison.field, operator: single, operand: $0)
     }

@@ -32,9 +32,9 @@ struct FieldTest {
   init(_ comparison: StructuredQuery.Comparison, until deadline: ReadDeadline? = nil) {
     lookup = FieldLookup(comparison.field)
     kind = Kind(comparison, until: deadline)
-    operandClass = comparison.operand.typeClass
+    operandClass = comparison.constant.typeClass
     let list = Kind.listOperand(comparison)
-    pins = (list ?? [comparison.operand]).map(PinnedBytes.init(encoding:))
+    pins = (list ?? [comparison.constant]).map(PinnedBytes.init(encoding:))
     operand = pins.first?.view ?? .missing
     operands = list == nil ? [] : pins.map(\.view)
     operandKeys = operands.count > 30 ? Set((list ?? []).map(\.componentKey)) : nil
@@ -215,7 +215,7 @@ struct FieldTest {
 extension FieldTest.Kind {
   /// A comparison with null or NaN matches nothing; they have their own operators.
   fileprivate init(_ comparison: StructuredQuery.Comparison, until deadline: ReadDeadline?) {
-    let operand = comparison.operand.typeClass
+    let operand = comparison.constant.typeClass
     let isSpecial = operand == .null || operand == .nan
     switch comparison.operator {
     case .equal: self = isSpecial ? .never : .equal
@@ -229,7 +229,7 @@ extension FieldTest.Kind {
     case .arrayContainsAny: self = .arrayContainsAny
     case .arrayContainedIn: self = .arrayContainedIn
     case .arrayContainsAll:
-      guard case .array(let elements) = comparison.operand else {
+      guard case .array(let elements) = comparison.constant else {
         self = .never
         return
       }
@@ -238,7 +238,7 @@ extension FieldTest.Kind {
     case .hasPrefix, .hasSuffix, .containsText, .equalsIgnoringCase:
       self = TextTest(comparison).map { .text($0) } ?? .never
     case .notIn:
-      guard case .array(let elements) = comparison.operand else {
+      guard case .array(let elements) = comparison.constant else {
         self = .never
         return
       }
@@ -265,7 +265,7 @@ extension FieldTest.Kind {
   /// The values that a list operator compares with; nil for other operators.
   fileprivate static func listOperand(_ comparison: StructuredQuery.Comparison) -> [Value]? {
     guard comparison.operator.takesList else { return nil }
-    guard case .array(let elements) = comparison.operand else { return [] }
+    guard case .array(let elements) = comparison.constant else { return [] }
     switch comparison.operator {
     case .notIn: return elements
     case .in, .inSet: return elements.filter { $0.typeClass != .null && $0.typeClass != .nan }

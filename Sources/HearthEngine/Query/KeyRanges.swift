@@ -222,12 +222,12 @@ extension KeyRanges {
       let operands = comparison.operands
       let isNever = operands.contains { $0.typeClass == .null }
       self = isNever ? .nothing : KeyRanges(allBut: [.null] + operands)
-    case .prefix: self = KeyRanges(stringsWithPrefix: comparison.operand)
+    case .prefix: self = KeyRanges(stringsWithPrefix: comparison.constant)
     case .patternPrefix:
       let prefix = (try? comparison.pattern())?.anchoredPrefix ?? ""
       self = KeyRanges(stringsWithPrefix: .string(prefix))
     case .below, .above:
-      let operand = comparison.operand
+      let operand = comparison.constant
       guard !operand.isNullOrNaN else {
         self = .nothing
         return

@@ -1,35 +1,31 @@
 import Foundation
 
-/// The operands of Hearth's own operators, as values.
+/// Comparisons with operands that are no values.
 extension StructuredQuery.Comparison {
   /// The field is a point in the region.
   package init(field: FieldSegments, within region: GeoRegion) {
-    self.init(field: field, operator: .withinRegion, operand: region.operand)
+    self.init(field: field, operator: .withinRegion, .region(region))
   }
 
   /// The field is a string in which the pattern is found.
   ///
   /// - Parameter options: See `RegularExpression.init(_:options:)`.
   package init(field: FieldSegments, matching pattern: String, options: String) {
-    self.init(
-      field: field, operator: .matchesPattern,
-      operand: .array([.string(pattern), .string(options)])
-    )
+    self.init(field: field, operator: .matchesPattern, .pattern(pattern, options: options))
   }
 
   /// The field is a timestamp that is later than the time of the read plus an offset; or, if
   /// `isBefore`, not later.
   package init(field: FieldSegments, isBefore: Bool, nowPlus microseconds: Int64) {
     self.init(
-      field: field, operator: isBefore ? .beforeNow : .afterNow, operand: .integer(microseconds))
+      field: field, operator: isBefore ? .beforeNow : .afterNow, .time(.offset(microseconds)))
   }
 
   /// The field is a timestamp on a day, which is counted from that of the read, or on a later one; or, if `isBefore`,
   /// on an earlier one.
   package init(field: FieldSegments, isBefore: Bool, day: Int, in zone: TimeZone) {
     self.init(
-      field: field, operator: isBefore ? .beforeNow : .afterNow,
-      operand: .array([.integer(Int64(day)), .string(zone.identifier)]))
+      field: field, operator: isBefore ? .beforeNow : .afterNow, .time(.beforeDay(day, in: zone)))
   }
 
   /// The comparison whose path also leads through arrays. One of a field of the document itself is the
@@ -38,42 +34,29 @@ extension StructuredQuery.Comparison {
     guard !field.isDocumentID, field.names.count > 1, let root = field.names.first else {
       return self
     }
+    var inner = self
+    inner.field = FieldSegments(Array(field.names.dropFirst()))
+    inner.isNegated = false
     var outer = StructuredQuery.Comparison(
-      field: FieldSegments([root]), operator: .throughArrays,
-      operand: .array([
-        .integer(Int64(`operator`.rawValue)),
-        .array(field.names.dropFirst().map(Value.string)),
-        operand,
-      ]))
+      field: FieldSegments([root]), operator: .throughArrays, .comparison(inner))
     outer.isNegated = isNegated
     outer.isUnordered = isUnordered
     return outer
   }
 
   /// The comparison of the values that `throughArrays` leads to; its field is relative to its own. Nil
-  /// for another operand.
+  /// for another operator.
   var reached: StructuredQuery.Comparison? {
-    guard `operator` == .throughArrays, case .array(let parts) = operand, parts.count == 3,
-      case .integer(let number) = parts[0], case .array(let names) = parts[1],
-      let kind = StructuredQuery.Comparison.Operator(rawValue: Int(clamping: number)),
-      kind != .throughArrays
-    else { return nil }
-    let path = names.compactMap { if case .string(let name) = $0 { name } else { nil } }
-    guard !path.isEmpty, path.count == names.count else { return nil }
-    var reached = StructuredQuery.Comparison(
-      field: FieldSegments(path), operator: kind, operand: parts[2])
+    guard case .comparison(var reached) = operand, reached.operator != .throughArrays else {
+      return nil
+    }
     reached.isUnordered = isUnordered
     return reached
   }
 
-  /// Nil for another operand.
-  var region: GeoRegion? { `operator` == .withinRegion ? GeoRegion(operand: operand) : nil }
-
   /// The prepared pattern. Throws `invalidArgument` for one that is not valid.
   func pattern() throws(Status) -> RegularExpression? {
-    guard `operator` == .matchesPattern, case .array(let parts) = operand, parts.count == 2,
-      case .string(let pattern) = parts[0], case .string(let options) = parts[1]
-    else { return nil }
+    guard case .pattern(let pattern, let options) = operand else { return nil }
     return try RegularExpression(pattern, options: options)
   }
 }
@@ -98,40 +81,5 @@ extension RegularExpression {
     try self.init(
       pattern, ignoringCase: options.contains("i"), isMultiline: options.contains("m"),
       dotMatchesNewlines: options.contains("s"), isExtended: options.contains("x"))
-  }
-}
-
-extension GeoRegion {
-  fileprivate var operand: Value {
-    func point(_ latitude: Double, _ longitude: Double) -> Value {
-      .geoPoint(Coordinate(latitude: latitude, longitude: longitude))
-    }
-    switch self {
-    case .circle(let latitude, let longitude, let radius):
-      return .array([point(latitude, longitude), .double(radius)])
-    case .box(let south, let west, let north, let east):
-      return .array([point(south, west), point(north, east)])
-    case .polygon(let vertices):
-      return .array([.null] + vertices.map { point($0.latitude, $0.longitude) })
-    }
-  }
-
-  fileprivate init?(operand: Value) {
-    guard case .array(let parts) = operand, let first = parts.first else { return nil }
-    let points = parts.compactMap { part -> Vertex? in
-      guard case .geoPoint(let point) = part else { return nil }
-      return Vertex(latitude: point.latitude, longitude: point.longitude)
-    }
-    switch (first, parts.last) {
-    case (.geoPoint, .double(let radius)?) where points.count == 1:
-      self = .circle(
-        latitude: points[0].latitude, longitude: points[0].longitude, radiusMeters: radius)
-    case (.geoPoint, .geoPoint?) where points.count == 2:
-      self = .box(
-        south: points[0].latitude, west: points[0].longitude, north: points[1].latitude,
-        east: points[1].longitude)
-    case (.null, _) where points.count == parts.count - 1: self = .polygon(points)
-    default: return nil
-    }
   }
 }

@@ -51,7 +51,7 @@ extension StructuredQuery.Filter {
     mapped { comparison in
       var comparison = comparison
       if inSemiJoins, let join = comparison.openJoin {
-        comparison.semiJoin = SemiJoin(join.query.resolved(at: now), join.field)
+        comparison.operand = .results(SemiJoin(join.query.resolved(at: now), join.field))
       }
       return comparison.resolved(at: now)
     }

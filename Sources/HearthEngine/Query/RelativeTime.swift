@@ -11,6 +11,11 @@ enum RelativeTime: Hashable, Sendable {
   /// Enough for all days from that of the first timestamp to that of the last.
   static let days = -4_000_000...4_000_000
 
+  /// Whether a calendar can tell the boundary.
+  var isKnown: Bool {
+    if case .beforeDay(let day, _) = self { Self.days.contains(day) } else { true }
+  }
+
   func boundary(at now: Instant) -> Instant {
     switch self {
     case .offset(let microseconds): now.adding(saturating: microseconds)
@@ -42,28 +47,13 @@ enum RelativeTime: Hashable, Sendable {
 }
 
 extension StructuredQuery.Comparison {
-  /// The boundary of a relative time. Nil for another operator or operand.
-  var relativeTime: RelativeTime? {
-    guard `operator`.isRelative else { return nil }
-    switch operand {
-    case .integer(let offset): return .offset(offset)
-    case .array(let parts):
-      guard parts.count == 2, case .integer(let days) = parts[0],
-        case .string(let name) = parts[1], RelativeTime.days.contains(Int(days)),
-        let zone = TimeZone(identifier: name)
-      else { return nil }
-      return .beforeDay(Int(days), in: zone)
-    default: return nil
-    }
-  }
-
   /// The comparison at a time: of a relative one, with a timestamp. It is only a condition, as before: results are not
   /// ordered by its field, and need not have it.
   func resolved(at now: Instant) -> StructuredQuery.Comparison {
     guard let relativeTime else { return self }
     var resolved = self
     resolved.operator = `operator` == .afterNow ? .greaterThan : .lessThanOrEqual
-    resolved.operand = .timestamp(relativeTime.boundary(at: now))
+    resolved.operand = .constant(.timestamp(relativeTime.boundary(at: now)))
     resolved.isUnordered = true
     return resolved
   }

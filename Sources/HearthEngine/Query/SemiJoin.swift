@@ -174,9 +174,8 @@ extension StructuredQuery.Comparison {
     resolved.operator = `operator` == .inResults ? .inSet : .arrayContainsAny
     switch values {
     case .list(let values):
-      resolved.semiJoin = nil
-      resolved.operand = .array(values)
-    case .keys(let keys): resolved.semiJoin = semiJoin?.with(keys)
+      resolved.operand = .constant(.array(values))
+    case .keys(let keys): resolved.operand = semiJoin.map { .results($0.with(keys)) } ?? operand
     }
     return resolved
   }

@@ -279,13 +279,13 @@ extension StructuredQuery.Comparison {
     try checkText()
     try checkPredicate()
     if field.isDocumentID { try checkKeyOperand() }
-    try StructuredQuery.check(operand: operand)
+    try StructuredQuery.check(operand: constant)
   }
 
   private func checkList() throws(Status) {
     guard case .list(let most) = `operator`.traits.operand else { return }
     let name = `operator`.serverName
-    guard case .array(let elements) = operand else {
+    guard case .array(let elements) = constant else {
       throw .invalidArgument("'\(name)' requires an ArrayValue.")
     }
     guard !elements.isEmpty else {
@@ -298,7 +298,7 @@ extension StructuredQuery.Comparison {
 
   private func checkText() throws(Status) {
     guard `operator`.takesText else { return }
-    guard case .string = operand else {
+    guard case .string = constant else {
       throw .invalidArgument("A comparison of text requires a string.")
     }
     guard !field.isDocumentID else {
@@ -323,7 +323,7 @@ extension StructuredQuery.Comparison {
       }
       try reached.check()
     case .time:
-      guard relativeTime != nil else {
+      guard relativeTime?.isKnown == true else {
         throw .invalidArgument(
           "A relative time requires a whole number of microseconds; or a day, at most "
             + "\(RelativeTime.days.upperBound) from today, and a known time zone.")

@@ -92,16 +92,20 @@ extension StructuredQuery {
   package struct Comparison: Hashable, Sendable {
     package var field: FieldSegments
     package var `operator`: Operator
-    /// See `Operator.OperandKind`.
-    var operand = Value.null
+    var operand: Operand
     /// The documents that do not pass the comparison pass, also those without the field.
     package var isNegated = false
     /// Only a condition: results are not ordered by the field of an inequality, and need not have it
     /// elsewhere. Firestore's limits of alternatives, lists and array memberships do not apply.
     package var isUnordered = false
-    package var semiJoin: SemiJoin?
 
     package init(field: FieldSegments, operator: Comparison.Operator, operand: Value = .null) {
+      self.field = field
+      self.operator = `operator`
+      self.operand = .constant(operand)
+    }
+
+    init(field: FieldSegments, operator: Comparison.Operator, _ operand: Operand) {
       self.field = field
       self.operator = `operator`
       self.operand = operand
@@ -109,8 +113,9 @@ extension StructuredQuery {
 
     /// The value is among those of other results; of an array, if `isArray`, an element.
     package init(field: FieldSegments, isArray: Bool, in semiJoin: SemiJoin) {
-      self.init(field: field, operator: isArray ? .arrayContainsAnyInResults : .inResults)
-      self.semiJoin = semiJoin
+      self.init(
+        field: field, operator: isArray ? .arrayContainsAnyInResults : .inResults,
+        .results(semiJoin))
     }
 
     /// Finds documents by one value, or by one of several.
@@ -132,6 +137,32 @@ extension StructuredQuery {
       `operator`.traits.order == .byFieldOnce && !isNegated && !isUnordered
     }
   }
+}
+
+extension StructuredQuery.Comparison {
+  /// What a value is compared with.
+  enum Operand: Hashable, Sendable {
+    /// A value, or an array of values; null for an operator that takes none.
+    case constant(Value)
+    indirect case pattern(String, options: String)
+    indirect case region(GeoRegion)
+    indirect case time(RelativeTime)
+    /// The values of the results of a query. After they were read, an operand of `inSet` or `arrayContainsAny`.
+    case results(SemiJoin)
+    /// A comparison of what is inside the value. Its field is relative.
+    indirect case comparison(StructuredQuery.Comparison)
+  }
+
+  /// The constant operand, if it is one.
+  package var constant: Value { if case .constant(let value) = operand { value } else { .null } }
+
+  package var semiJoin: SemiJoin? {
+    if case .results(let semiJoin) = operand { semiJoin } else { nil }
+  }
+
+  package var region: GeoRegion? { if case .region(let region) = operand { region } else { nil } }
+
+  var relativeTime: RelativeTime? { if case .time(let time) = operand { time } else { nil } }
 }
 
 extension StructuredQuery.Filter {

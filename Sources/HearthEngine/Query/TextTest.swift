@@ -14,7 +14,7 @@ struct TextTest: Sendable {
 
   /// Nil if the operand is not a string.
   init?(_ comparison: StructuredQuery.Comparison) {
-    guard case .string(let text) = comparison.operand else { return nil }
+    guard case .string(let text) = comparison.constant else { return nil }
     switch comparison.operator {
     case .hasPrefix: (kind, operand) = (.prefix, Array(text.utf8))
     case .hasSuffix: (kind, operand) = (.suffix, Array(text.utf8))

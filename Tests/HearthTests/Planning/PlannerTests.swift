@@ -120,7 +120,7 @@ import Testing
     let long = StructuredQuery.Filter.all((0..<5000).map { compare("f\($0)", .equal, .null) })
     #expect(Conjunctions([long, any(2, of: 2)]).members?.map(\.count) == [5001, 5001])
     #expect(
-      Conjunctions([any(3, of: 2), long]).members?.map { $0[0].operand } == [
+      Conjunctions([any(3, of: 2), long]).members?.map { $0[0].constant } == [
         .integer(0), .integer(1),
       ])
   }

@@ -64,7 +64,7 @@ import Testing
           if Self.contains(ranges, key) != passes
             || Self.contains(ranges.inverted, Self.inverted(key)) != passes
           {
-            Issue.record("\(document.fields) \(kind) \(comparison.operand): \(passes) is right")
+            Issue.record("\(document.fields) \(kind) \(comparison.constant): \(passes) is right")
           }
         }
       }

@@ -250,9 +250,9 @@ extension RecordedQuery {
     -> Filter?
   {
     let path = FieldPath(comparison.field.names)
-    let value = any(comparison.operand, firestore)
-    let isSpecial = [.null, .nan].contains(comparison.operand.typeClass)
-    if comparison.field.isDocumentID, comparison.operand.mentionsText { return nil }
+    let value = any(comparison.constant, firestore)
+    let isSpecial = [.null, .nan].contains(comparison.constant.typeClass)
+    if comparison.field.isDocumentID, comparison.constant.mentionsText { return nil }
     switch comparison.operator {
     // The builders ask for null and NaN by operators of their own.
     case .equal: return isSpecial ? nil : .whereField(path, isEqualTo: value)
