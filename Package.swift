@@ -272,7 +272,8 @@ let package = Package(
     .testTarget(
       name: "LMDBTests", dependencies: ["LMDB", "CLMDB", "TestSupport", "lmdb-test-helper"]),
     .testTarget(
-      name: "FirebaseFirestoreTests", dependencies: ["FirebaseFirestore", "FirebaseCore"]),
+      name: "FirebaseFirestoreTests",
+      dependencies: ["FirebaseFirestore", "FirebaseCore", "TestSupport"]),
     .testTarget(
       name: "HearthProcessTests",
       dependencies: [
@@ -317,7 +318,9 @@ let package = Package(
       ],
       // The criteria's tests are looked up in the sources.
       exclude: ["criteria.json"]),
-    .testTarget(name: "HearthTestingTests", dependencies: ["HearthTesting", "FirebaseFirestore"]),
+    .testTarget(
+      name: "HearthTestingTests",
+      dependencies: ["HearthTesting", "FirebaseFirestore", "TestSupport"]),
     .testTarget(
       name: "HearthServiceTests",
       dependencies: [

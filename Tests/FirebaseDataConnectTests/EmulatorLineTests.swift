@@ -148,10 +148,10 @@ import Testing
       try #require(
         LoopbackSocket.connected(host: "127.0.0.1", port: server.port, milliseconds: 5000))
     }
-    try await until { server.connectionCount == 64 }
+    try await eventually { server.connectionCount == 64 }
     #expect(try await exchange("", isHalfClosed: false).last?.contains("64 connections") == true)
     for socket in sockets { socket.close() }
-    try await until { server.connectionCount == 0 }
+    try await eventually { server.connectionCount == 0 }
     #expect(try await isServing())
   }
 
@@ -172,7 +172,7 @@ import Testing
     }
     let line = String(repeating: "x", count: 1 << 20)
     for _ in 0..<100 { connection.send(line) }
-    try await until { hasEnded.withLock(\.self) }
+    try await eventually { hasEnded.withLock(\.self) }
   }
 
   @Test(.timeLimit(patience)) func `random bytes and broken requests end no process`()

@@ -156,12 +156,12 @@ import Testing
     for (index, writer) in [first, second, connector].enumerated() {
       let title = DataValue.string("title \(index)")
       _ = try await mutate(writer, "Rename", ["id": 1, "title": title])
-      try await until { get.data?["movie"]?["title"] == title }
-      try await until { list.data?["movies"] == [["id": 1, "title": title]] }
+      try await eventually { get.data?["movie"]?["title"] == title }
+      try await eventually { list.data?["movies"] == [["id": 1, "title": title]] }
     }
     for subscription in subscriptions { subscription.cancel() }
     let hub = SubscriptionHub.shared(for: connector.firestore)
-    try await until { hub.count == 0 }
+    try await eventually { hub.count == 0 }
     #expect(get.lastError == nil && list.lastError == nil)
   }
 
@@ -179,13 +179,13 @@ import Testing
     #expect(try await get.execute().data?["movie"]?["title"] == "b")
     #expect(try await get.execute().source == .cache)
     _ = try await mutate(other, "Rename", ["id": 1, "title": "c"])
-    try await until { try await get.execute().data?["movie"]?["title"] == "c" }
+    try await eventually { try await get.execute().data?["movie"]?["title"] == "c" }
     #expect(try await get.execute(fetchPolicy: .cacheOnly).data?["movie"]?["title"] == "c")
     // The emulator has missed mutations of another process. Its connections stay.
     try await connector.firestore.document("movie/1").updateData(["title": "d"])
     #expect(try await get.execute().source == .cache)
     await SubscriptionHub.shared(for: connector.firestore).receive(.missed)
-    try await until { try await get.execute().data?["movie"]?["title"] == "d" }
+    try await eventually { try await get.execute().data?["movie"]?["title"] == "d" }
     #expect(server.connectionCount == 2)
   }
 
@@ -195,11 +195,11 @@ import Testing
     _ = try await mutate(client, "Add", ["id": 1, "title": "a"])
     let get = client.reference("Get", ["id": 1])
     let subscription = try await get.subscribe().sink { _ in }
-    try await until { get.data?["movie"]?["title"] == "a" }
+    try await eventually { get.data?["movie"]?["title"] == "a" }
     #expect(try await get.execute().source == .cache)
 
     server.stop()
-    try await until { server.connectionCount == 0 }
+    try await eventually { server.connectionCount == 0 }
     try await connector.mutate("Rename", ["id": 1, "title": "b"])
     let failed = await #expect(throws: DataConnectInternalError.self) {
       _ = try await mutate(client, "Rename", ["id": 1, "title": "c"])
@@ -209,10 +209,10 @@ import Testing
     let again = try EmulatorServer(connector.firestore, host: "127.0.0.1", port: server.port)
     defer { again.stop() }
     try again.serve([connector.connector])
-    try await until { get.data?["movie"]?["title"] == "b" }
+    try await eventually { get.data?["movie"]?["title"] == "b" }
     #expect(try await get.execute().data?["movie"]?["title"] == "b")
     _ = try await mutate(client, "Rename", ["id": 1, "title": "d"])
-    try await until { get.data?["movie"]?["title"] == "d" }
+    try await eventually { get.data?["movie"]?["title"] == "d" }
     subscription.cancel()
   }
 
@@ -228,7 +228,7 @@ import Testing
         _ = try await mutate(connector, "Add", ["id": 1, "title": "a"])
       }
     }
-    try await until { silent.lineCount == 1 }
+    try await eventually { silent.lineCount == 1 }
     silent.stop()
     #expect(await failure.value?.code == .unknownOutcome)
     #expect(silent.lineCount == 1)
@@ -242,7 +242,7 @@ import Testing
     let client = try TestConnector(connector.connector, TemporaryDatabase())
     client.dataConnect.useEmulator(port: silent.port)
     let task = Task { try await mutate(client, "Add", ["id": 1, "title": "a"]) }
-    try await until { silent.lineCount == 1 }
+    try await eventually { silent.lineCount == 1 }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
   }
@@ -295,13 +295,13 @@ import Testing
     try await get.execute()
     #expect(try await get.execute().source == .cache)
     server.stop()
-    try await until { server.connectionCount == 0 }
+    try await eventually { server.connectionCount == 0 }
     // No connection brings the row of this mutation.
     try await connector.mutate("Rename", ["id": 1, "title": "b"])
     let again = try EmulatorServer(connector.firestore, host: "127.0.0.1", port: server.port)
     defer { again.stop() }
     try again.serve([connector.connector])
-    try await until { (try? await client.reference("List").execute()) != nil }
+    try await eventually { (try? await client.reference("List").execute()) != nil }
     let fresh = try await get.execute()
     #expect(fresh.source == .server && fresh.data?["movie"]?["title"] == "b")
   }
@@ -400,10 +400,10 @@ import Testing
     let subscriptions = [
       try await list.subscribe().sink { _ in }, try await other.subscribe().sink { _ in },
     ]
-    try await until { list.data != nil && other.data != nil }
+    try await eventually { list.data != nil && other.data != nil }
     // No mutation, and no @refresh.
     try await connector.firestore.document("movie/1").updateData(["title": "b"])
-    try await until { list.data?["movies"] == [["id": 1, "title": "b"]] }
+    try await eventually { list.data?["movies"] == [["id": 1, "title": "b"]] }
     #expect(other.data?["movies"] == [["id": 1, "title": "a"]])
     for subscription in subscriptions { subscription.cancel() }
   }
@@ -418,24 +418,24 @@ import Testing
     let get = client.reference("Get", ["id": 1])
     let delivered = Mutex(0)
     let subscription = try await get.subscribe().sink { _ in delivered.withLock { $0 += 1 } }
-    try await until { delivered.withLock(\.self) == 1 }
+    try await eventually { delivered.withLock(\.self) == 1 }
 
     let newer = try TestConnector(
       schema: Self.schema.replacing("rating: Float", with: "rating: Float\n  genre: String"),
       operations: Self.operations.replacing("id title rating", with: "id genre title rating"))
     try server.serve([newer.connector])
-    try await until { get.data?["movie"]?["genre"] == DataValue.null }
+    try await eventually { get.data?["movie"]?["genre"] == DataValue.null }
     _ = try await mutate(client, "Rename", ["id": 1, "title": "b"])
-    try await until { get.data?["movie"]?["title"] == "b" }
+    try await eventually { get.data?["movie"]?["title"] == "b" }
 
     // A query that there is no more is an error, and is there again later.
     try server.serve([])
-    try await until { get.lastError != nil }
+    try await eventually { get.lastError != nil }
     #expect(get.lastError?.dataConnectError is DataConnectInitError)
     try server.serve([newer.connector])
-    try await until { get.lastError == nil }
+    try await eventually { get.lastError == nil }
     _ = try await mutate(client, "Rename", ["id": 1, "title": "c"])
-    try await until { get.data?["movie"]?["title"] == "c" }
+    try await eventually { get.data?["movie"]?["title"] == "c" }
     subscription.cancel()
   }
 }
@@ -449,28 +449,23 @@ extension EmulatorTests {
     _ = try await mutate(client, "Add", ["id": 1, "title": "a"])
     let get = client.reference("Get", ["id": 1])
     let subscription = try await get.subscribe().sink { _ in }
-    try await until { get.data?["movie"]?["title"] == "a" }
+    try await eventually { get.data?["movie"]?["title"] == "a" }
     server.stop()
     var again: EmulatorServer?
-    try await until {
+    try await eventually {
       again = try? EmulatorServer(connector.firestore, host: "127.0.0.1", port: server.port)
       return again != nil
     }
     let second = try #require(again)
     defer { second.stop() }
     try second.serve([])
-    try await until { get.lastError?.dataConnectError is DataConnectInitError }
+    try await eventually { get.lastError?.dataConnectError is DataConnectInitError }
     try second.serve([connector.connector])
-    try await until { get.lastError == nil }
+    try await eventually { get.lastError == nil }
     _ = try await mutate(client, "Rename", ["id": 1, "title": "b"])
-    try await until { get.data?["movie"]?["title"] == "b" }
+    try await eventually { get.data?["movie"]?["title"] == "b" }
     subscription.cancel()
   }
-}
-
-/// Returns when the condition holds. The test has a limit of time.
-func until(_ condition: () async throws -> Bool) async throws {
-  while try await !condition() { try await Task.sleep(for: .milliseconds(1)) }
 }
 
 /// Greets one client, reads its lines, and does not answer.

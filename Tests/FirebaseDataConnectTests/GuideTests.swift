@@ -4,6 +4,7 @@ import Hearth
 import HearthTesting
 import Movies
 import Synchronization
+import TestSupport
 import Testing
 
 /// The snippets of the guide, in the order in which it shows them.
@@ -21,13 +22,7 @@ import Testing
 
     func add(_ line: String) { printed.withLock { $0.append(line) } }
 
-    /// Returns when the line was printed, or after five seconds.
-    func wait(for line: String) async throws {
-      for _ in 0..<5000 where !lines.contains(line) {
-        try await Task.sleep(for: .milliseconds(1))
-      }
-      #expect(lines.contains(line))
-    }
+    func wait(for line: String) async throws { try await eventually { lines.contains(line) } }
   }
 
   init() throws { database = try TemporaryDatabase() }
@@ -101,10 +96,7 @@ import Testing
       let subscription = try await reference.subscribe().sink { _ in }
       try await connector.updateMovieMutation.execute(
         id: key.id, genre: "Space opera", description: "The second of three.")
-      for _ in 0..<5000 where reference.data?.movie?.genre != "Space opera" {
-        try await Task.sleep(for: .milliseconds(1))
-      }
-      #expect(reference.data?.movie?.genre == "Space opera")
+      try await eventually { reference.data?.movie?.genre == "Space opera" }
       subscription.cancel()
 
       let following = Task { try await follow(reference) }

@@ -361,9 +361,7 @@ import Testing
         let isDue = !subscribers[index].rows.isDisjoint(with: reference.written)
         subscribers[index].count += isDue ? 1 : 0
         let subscriber = subscribers[index]
-        for _ in 0..<2000 where subscriber.delivered.count < subscriber.count {
-          try await Task.sleep(for: .milliseconds(1))
-        }
+        _ = try await becomesTrue { subscriber.delivered.count >= subscriber.count }
         if process != nil, subscriber.delivered.count >= subscriber.count {
           subscribers[index].count = subscriber.delivered.count
           if isDue { try await waitForResult(of: subscriber) }
@@ -393,7 +391,7 @@ import Testing
             == normalized(wanted.fields[root.key] ?? .null, root).canonicalText
         }
       }
-      for _ in 0..<2000 where !isThere() { try await Task.sleep(for: .milliseconds(1)) }
+      _ = try await becomesTrue { isThere() }
     }
 
     // MARK: Documents

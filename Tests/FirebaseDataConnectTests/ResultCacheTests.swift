@@ -58,9 +58,13 @@ import Testing
     let reference = connector.reference("Get", ["name": "Dune"])
     #expect(try await reference.execute().source == .server)
     try await change("b", connector)
-    try await Task.sleep(for: .milliseconds(20))
-    let again = try await reference.execute()
-    #expect(again.source == source && again.data["movie"]?["genre"] == genre)
+    // The result grows old while it is asked for.
+    var again = try await reference.execute()
+    try await eventually {
+      if again.source != source { again = try await reference.execute() }
+      return again.source == source
+    }
+    #expect(again.data["movie"]?["genre"] == genre)
     let time = try #require(again.data["movie"]?["at"])
     #expect(
       try DataValueDecoder.decode(Timestamp.self, from: time)
@@ -311,7 +315,7 @@ import Testing
       }
     }
     defer { subscription.cancel() }
-    while delivered.withLock(\.isEmpty) { try await Task.sleep(for: .milliseconds(1)) }
+    try await eventually { delivered.withLock { !$0.isEmpty } }
     try await DataConnect.withAuth(DataConnectAuth(uid: "ada")) {
       #expect(try await mine.execute().data["profile"]?["uid"] == "ada")
       try await connector.firestore.document("profile/ada").updateData(["text": "new"])
@@ -319,11 +323,8 @@ import Testing
     }
     #expect(
       mine.data?["profile"] == ["uid": "ada", "text": "new"], "The last to execute it was ada.")
-    try await Task.sleep(for: .milliseconds(50))
     try await connector.mutate("Save", ["uid": "bob", "text": "end"])
-    while delivered.withLock({ $0.last?["text"] != "end" }) {
-      try await Task.sleep(for: .milliseconds(1))
-    }
+    try await eventually { delivered.withLock { $0.last?["text"] == "end" } }
     #expect(delivered.withLock { $0.allSatisfy { $0["uid"] == "bob" } })
     // Ada's row changes bob's data no more.
     try await DataConnect.withAuth(DataConnectAuth(uid: "ada")) {
@@ -674,9 +675,7 @@ import Testing
       try await reference.execute()
       #expect(try await reference.execute().source == .cache)
       #expect(try await client.mutate(name, variables, nil).errors.isEmpty)
-      while try await reference.execute().source == .cache {
-        try await Task.sleep(for: .milliseconds(1))
-      }
+      try await eventually { try await reference.execute().source != .cache }
       #expect(reference.data?["movie"]?["genre"] == variables["genre"])
     }
   }

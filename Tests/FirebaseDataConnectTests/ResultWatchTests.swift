@@ -106,7 +106,7 @@ import Testing
       // A result that waits for its queue when the subscription ends is not delivered.
       queue.suspend()
       try await connector.mutate("AddStudio", ["name": .string("late \(isOperationQueue)")])
-      try await Task.sleep(for: .milliseconds(100))
+      try await quietTime(.milliseconds(100))
       sink.cancel()
       queue.resume()
       queue.sync {}
@@ -231,7 +231,7 @@ import Testing
     try await add("Brazil", 1985, "", nil)
     try await connector.mutate("Age", ["before": 1989])
     try await add("Cube", 1997, "", nil)
-    while runs.withLock({ $0 == 0 }) { try await Task.sleep(for: .milliseconds(1)) }
+    try await eventually { runs.withLock { $0 > 0 } }
     #expect(runs.withLock(\.self) == 1)
   }
 
@@ -247,11 +247,15 @@ import Testing
     let subscription = try await service.subscribe("New", [:], nil) { runs.withLock { $0 += 1 } }
     try await expectListeners(1, connector)
     try await add("Cube", 1997, "", nil)
-    while runs.withLock({ $0 == 0 }) { try await Task.sleep(for: .milliseconds(1)) }
+    try await eventually { runs.withLock { $0 > 0 } }
     subscription.cancel()
     try await expectListeners(0, connector)
+    // A later subscription sees the change.
+    let laterRuns = Mutex(0)
+    let later = try await service.subscribe("New", [:], nil) { laterRuns.withLock { $0 += 1 } }
     try await add("Them", 1998, "", nil)
-    try await Task.sleep(for: .milliseconds(50))
+    try await eventually { laterRuns.withLock { $0 > 0 } }
+    later.cancel()
     #expect(runs.withLock(\.self) == 1)
     let other = try TestConnector(connector.connector, TemporaryDatabase())
     let plain = try await other.dataConnect.service().subscribe("New", [:], nil) {}

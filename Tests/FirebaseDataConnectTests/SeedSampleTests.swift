@@ -2,6 +2,7 @@ import Foundation
 import Hearth
 import HearthTesting
 import Movies
+import TestSupport
 import Testing
 
 @testable import FirebaseDataConnect
@@ -38,15 +39,15 @@ import Testing
       let reference = connector.listMoviesByGenreQuery.ref(genre: "Sci-Fi")
       let view = ListMovieView()
       await view.onAppear()
-      #expect(try await reaches { reference.data != nil })
+      try await eventually { reference.data != nil }
       #expect(await view.titles.isEmpty)
       try await connector.updateMovieMutation.execute(id: dune, genre: "Sci-Fi", description: "")
-      #expect(try await reaches { view.titles == ["Dune"] })
+      try await eventually { await view.titles == ["Dune"] }
       await view.onDisappear()
       let hub = SubscriptionHub.shared(for: database.firestore)
-      #expect(try await reaches { hub.count == 0 })
+      try await eventually { hub.count == 0 }
       try await connector.updateMovieMutation.execute(id: brazil, genre: "Sci-Fi", description: "")
-      try await Task.sleep(for: .milliseconds(20))
+      try await quietTime()
       #expect(await view.titles == ["Dune"])
     }
   }
@@ -61,13 +62,4 @@ import Testing
       #expect(try await database.firestore.collection("movie").getDocuments().isEmpty)
     }
   }
-}
-
-/// Waits for a condition.
-private func reaches(_ condition: @MainActor () -> Bool) async throws -> Bool {
-  for _ in 0..<5000 {
-    if await condition() { return true }
-    try await Task.sleep(for: .milliseconds(1))
-  }
-  return false
 }

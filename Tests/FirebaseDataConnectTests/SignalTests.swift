@@ -1,6 +1,7 @@
 import Foundation
 import Hearth
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import FirebaseDataConnect
@@ -155,7 +156,7 @@ import Testing
     connector = try TestConnector(schema: Self.schema, operations: Self.operations)
   }
 
-  /// Whether a mutation causes a refresh. Waits longer for one that is expected.
+  /// Whether a mutation causes a refresh. Waits for one that is expected.
   private func refreshes(
     of query: String, _ variables: DataObject, auth: DataConnectAuth? = nil,
     by mutation: String, _ mutationVariables: DataObject, as writer: DataConnectAuth? = nil,
@@ -166,10 +167,9 @@ import Testing
     let subscription = try await service.subscribe(query, variables, auth) { runs.add() }
     defer { subscription.cancel() }
     _ = try await service.mutate(mutation, mutationVariables, writer)
+    if isExpected { return try await becomesTrue { runs.count > 0 } }
     // A refresh begins when the mutation returns.
-    for _ in 0..<(isExpected ? 10_000 : 20) where runs.count == 0 {
-      try await Task.sleep(for: .milliseconds(1))
-    }
+    try await quietTime()
     return runs.count > 0
   }
 
@@ -350,10 +350,14 @@ import Testing
     let service = try connector.dataConnect.service()
     let runs = Runs()
     let subscription = try await service.subscribe("Often", [:], nil) { runs.add() }
-    while runs.count < 3 { try await Task.sleep(for: .milliseconds(5)) }
+    try await eventually { runs.count >= 3 }
     subscription.cancel()
     let count = runs.count
-    try await Task.sleep(for: .milliseconds(120))
+    // A later subscription has the same interval, and is run three times.
+    let laterRuns = Runs()
+    let later = try await service.subscribe("Often", [:], nil) { laterRuns.add() }
+    try await eventually { laterRuns.count >= 3 }
+    later.cancel()
     #expect(runs.count <= count + 1)
   }
 
@@ -369,7 +373,7 @@ import Testing
     while runs.count == 0 { await Task.yield() }
     gate.continuation.yield()
     while runs.count < 2 { await Task.yield() }
-    try await Task.sleep(for: .milliseconds(20))
+    try await quietTime()
     #expect(runs.count == 2)
     subscription.cancel()
   }
@@ -383,8 +387,7 @@ import Testing
       let cancellable = subscription.sink { _ in }
       cancellable.cancel()
     }
-    for _ in 0..<1000 where hub.count > 0 { try await Task.sleep(for: .milliseconds(1)) }
-    #expect(hub.count == 0)
+    try await eventually { hub.count == 0 }
     try await connector.mutate("Upsert", ["id": .string(Self.one)])
     #expect(try await reference.execute(fetchPolicy: .serverOnly).data["movie"]?["title"] == "x")
     #expect(reference.data?["movie"]?["title"] == "x" && hub.count == 0)

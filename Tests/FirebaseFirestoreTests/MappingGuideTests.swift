@@ -1,5 +1,6 @@
 import FirebaseFirestore
 import Foundation
+import TestSupport
 import Testing
 
 /// Every code sample of Firebase's guide "Map Cloud Firestore data with Swift Codable", as it stands
@@ -60,7 +61,7 @@ import Testing
     ])
     let model = ManualMapping()
     model.fetchBook(documentId: "hitchhiker")
-    try await until { model.book != nil || model.errorMessage != nil }
+    try await eventually { model.book != nil || model.errorMessage != nil }
     #expect(model.errorMessage == nil)
     #expect(
       model.book
@@ -185,15 +186,15 @@ import Testing
     let model = SimpleMapping()
     model.updateBook(book: book)
     model.fetchBook(documentId: "dune")
-    try await until { model.book != nil }
+    try await eventually { model.book != nil }
     #expect(model.book == book)
 
     let other = ResultMapping()
     other.fetchBook(documentId: "dune")
-    try await until { other.book != nil }
+    try await eventually { other.book != nil }
     #expect(other.book == book)
     other.fetchBook(documentId: "no-such-book")
-    try await until { other.errorMessage != nil }
+    try await eventually { other.errorMessage != nil }
 
     model.addBook(book: book)
     let added = try #require(model.newDocReference)
@@ -404,14 +405,14 @@ import Testing
     try await db.document("books/does-not-exist").delete()
     let model = MappingSimpleTypesViewModel()
     model.fetchAndMap()
-    try await until { model.book.title == "Guide" }
+    try await eventually { model.book.title == "Guide" }
     #expect(model.errorMessage == nil)
     model.fetchAndMapNonExisting()
-    try await until { model.errorMessage != nil }
+    try await eventually { model.errorMessage != nil }
     #expect(model.errorMessage?.contains("null value") == true)
     model.errorMessage = nil
     model.fetchAndTryMappingInvalidData()
-    try await until { model.errorMessage != nil }
+    try await eventually { model.errorMessage != nil }
     #expect(model.errorMessage?.contains("Expected to decode Int but found") == true)
   }
 
@@ -423,15 +424,18 @@ import Testing
     model.subscribe()
     model.newColor = ColorEntry(name: "green", color: Color(hex: "#00FF00FF"))
     model.addColorEntry()
-    try await until { model.colorEntries.count == 1 }
+    try await eventually { model.colorEntries.count == 1 }
     #expect(model.colorEntries.first?.name == "green")
     // Last in the order, for the guide forgets an error when a later document is right.
     try await db.document("colors/~odd").setData(["name": 7])
-    try await until { model.errorMessage != nil }
+    try await eventually { model.errorMessage != nil }
     #expect(model.colorEntries.map(\.name) == ["green"])
     model.unsubscribe()
+    let other = MappingColorsViewModel()
+    other.subscribe()
     try await db.document("colors/red").setData(["name": "red", "color": "#FF0000FF"])
-    try await Task.sleep(for: .milliseconds(50))
+    try await eventually { other.colorEntries.count == 2 }
+    other.unsubscribe()
     #expect(model.colorEntries.count == 1)
   }
 
@@ -446,14 +450,6 @@ import Testing
     #expect(read == model, sourceLocation: sourceLocation)
     let snapshot = try await reference.getDocument()
     #expect(try snapshot.data(as: Model.self) == model, sourceLocation: sourceLocation)
-  }
-
-  private func until(_ condition: () -> Bool) async throws {
-    for _ in 0..<24_000 {
-      if condition() { return }
-      try await Task.sleep(for: .milliseconds(5))
-    }
-    Issue.record("What was waited for did not happen.")
   }
 }
 

@@ -30,10 +30,7 @@
         if number >= commands.count, interrupted > 0 { break }
         let running = try hearth.start(command)
         // Until it has begun to make its file.
-        for _ in 0..<120_000 {
-          guard running.process.isRunning, hearth.unfinished.isEmpty else { break }
-          usleep(1000)
-        }
+        try blockUntil { !running.process.isRunning || !hearth.unfinished.isEmpty }
         kill(running.process.processIdentifier, signal)
         let result = running.finish()
         #expect(running.process.terminationReason == .exit, "\(command)")

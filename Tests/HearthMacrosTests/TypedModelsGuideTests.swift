@@ -77,7 +77,7 @@
       nonisolated func add(_ titles: [String]) { Task { @MainActor in all.append(titles) } }
 
       func wait(for count: Int) async throws {
-        while all.count < count { try await Task.sleep(for: .milliseconds(5)) }
+        try await eventually { await all.count >= count }
       }
     }
 

@@ -175,8 +175,14 @@
       try await copy.copyIndexes()
       #expect(try await copy.verify().isEqual)
       let verified = copy.token
-      let following = Task { try await copy.follow { _ in true } }
-      try await Task.sleep(for: .seconds(1))
+      let batches = Guarded(0)
+      let following = Task {
+        try await copy.follow { _ in
+          batches.withLock { $0 += 1 }
+          return true
+        }
+      }
+      try await eventually { batches.withLock(\.self) >= 10 }
       end.come()
       try await writers.value
       let clock = ContinuousClock()

@@ -88,12 +88,15 @@
           }
         }
       }
-      for _ in 0..<times {
+      func waitForWrites() async throws {
         let before = await counts.sum
-        while await counts.sum < before + 20 { try await Task.sleep(for: .milliseconds(20)) }
+        try await eventually { await counts.sum >= before + 20 }
+      }
+      for _ in 0..<times {
+        try await waitForWrites()
         for command in commands { #expect(try server.control(command)) }
       }
-      try await Task.sleep(for: .seconds(1))
+      try await waitForWrites()
       await counts.end()
       print("acknowledged: \(await counts.sum), longest outage: \(await counts.outage)")
       await writing.value

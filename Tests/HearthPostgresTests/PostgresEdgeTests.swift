@@ -52,7 +52,7 @@
       _ = try other.run([PostgresStatement("SELECT true FROM hearth_store FOR UPDATE")])
       proxy.cutNextCommit(.afterCommit)
       let creating = Task { try await db.document("c/new").create(["n": 1]) }
-      while proxy.cuts == 0 { try await Task.sleep(for: .milliseconds(5)) }
+      try await eventually { proxy.cuts > 0 }
       // The writer finds out what became of it, while the server still waits for the lock.
       try await Task.sleep(for: .milliseconds(500))
       _ = try other.run([PostgresStatement("COMMIT")])
@@ -790,7 +790,7 @@
         let n = snapshot?.documents.compactMap { $0["n"] as? Int }.max() ?? 0
         seen.withLock { $0 = max($0, n) }
       }
-      while seen.withLock(\.self) < 0 { try await Task.sleep(for: .milliseconds(1)) }
+      try await eventually { seen.withLock(\.self) >= 0 }
       let isOver = Guarded(false)
       let noise = Task {
         var m = 0

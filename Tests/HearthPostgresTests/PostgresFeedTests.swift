@@ -22,8 +22,9 @@
         for writer in 0..<12 {
           let db = databases[writer % 3]
           group.addTask {
+            var random = SeededGenerator(seed: UInt64(writer))
             for n in 1...commits {
-              if n % 7 == 0 { try await Task.sleep(for: .microseconds(Int.random(in: 0...2000))) }
+              if n % 7 == 0 { random.pause(below: 2000) }
               let batch = db.batch()
               batch.setData(["n": n], forDocument: db.document("w/\(writer)"))
               batch.setData(["n": n], forDocument: db.document("v/\(writer)"))

@@ -155,9 +155,7 @@
             }
           }
         }
-        while counts.acknowledged.withLock(\.self) < 50 {
-          try await Task.sleep(for: .milliseconds(1))
-        }
+        try await eventually { counts.acknowledged.withLock(\.self) >= 50 }
         _ = try connection.run([PostgresStatement("UPDATE hearth_store SET format = 99")])
         try await group.waitForAll()
       }

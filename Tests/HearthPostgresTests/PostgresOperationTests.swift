@@ -126,7 +126,7 @@
             }
           ])
       }
-      while refused.withLock({ $0 }) < underWay { try await Task.sleep(for: .milliseconds(5)) }
+      try await eventually { refused.withLock { $0 } >= underWay }
       _ = try slow.run([PostgresStatement("COMMIT")])
       let outcomes = await calls.value
       let done = try #require(outcomes["done"])
@@ -225,9 +225,7 @@
       for n in 4...5 { try await db.document("c/\(n)").setData(["n": n]) }
       let lost = try await db.changeToken()
       func expect(_ wanted: [String]) async throws {
-        for _ in 0..<200 where ids.withLock(\.self) != wanted {
-          try await Task.sleep(for: .milliseconds(50))
-        }
+        _ = try await becomesTrue { ids.withLock(\.self) == wanted }
         #expect(ids.withLock(\.self) == wanted)
       }
       try await expect(["1", "2", "3", "4", "5"])
@@ -495,11 +493,7 @@
         constraint: isUnique ? .unique : .none)
       try await declaring.declare([index])
       declaring.close()
-      let began = ContinuousClock.now
-      while try await other.indexes.list().map(\.state) != [.ready] {
-        try #require(ContinuousClock.now - began < .seconds(60), "The index is never ready.")
-        try await Task.sleep(for: .milliseconds(100))
-      }
+      try await eventually { try await other.indexes.list().map(\.state) == [.ready] }
       try await other.terminate()
     }
 

@@ -127,7 +127,7 @@
         let numbers = snapshot?.documents.compactMap { $0["n"] as? Int } ?? [-1]
         seen.withLock { $0.append(numbers) }
       }
-      while seen.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(10)) }
+      try await eventually { seen.withLock { !$0.isEmpty } }
 
       // A document that is new has both of its times moved.
       #expect(try await db.maintenance.repairTimes() == 3)
@@ -145,9 +145,9 @@
       try await db.document("c/new").updateData(["n": 6])
       #expect(try await times(db, "new").update == clock.now + 1)
       // The listener goes on; a token from before does not.
-      while seen.withLock({ $0.last }) != [1, 2, 3, 4, 6] {
+      try await eventually {
         #expect(seen.withLock { $0.last } != [-1])
-        try await Task.sleep(for: .milliseconds(10))
+        return seen.withLock { $0.last } == [1, 2, 3, 4, 6]
       }
       registration.remove()
       await #expect {

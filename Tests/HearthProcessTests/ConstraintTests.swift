@@ -74,8 +74,7 @@ import Testing
       #expect(helper.line() == "ready")
       // Now in the beginning, now in the midst of it.
       let begun = round % 3 == 0 ? [] : [try #require(helper.line())]
-      usleep(UInt32.random(in: 0...150_000))
-      helper.kill(SIGKILL)
+      helper.kill(after: .random(in: 0...150_000))
       let said = begun + helper.lines()
       #expect(helper.wasKilled)
       let db = try Firestore.open(at: path)

@@ -31,12 +31,8 @@ import Testing
       // Now in the beginning, now in the midst of it.
       var lines = round % 3 == 0 ? [] : [try #require(helpers[0].line())]
       for helper in helpers {
-        let delay = UInt32.random(in: 0...300_000, using: &random)
-        let killer = Thread {
-          usleep(delay)
-          helper.kill(SIGKILL)
-        }
-        killer.start()
+        let delay = Int.random(in: 0...300_000, using: &random)
+        Thread.detachNewThread { helper.kill(after: delay) }
       }
       lines += helpers.flatMap { $0.lines() }
       for line in lines {

@@ -126,8 +126,7 @@
         let process = try Helper(
           "dataconnect", "migrate", path, "--config", project, program: "hearth")
         let isLast = round == 99
-        if !isLast { usleep(UInt32.random(in: 50_000...400_000)) }
-        if !isLast { process.kill(SIGKILL) }
+        if !isLast { process.kill(after: .random(in: 50_000...400_000)) }
         let isDone = !process.lines().isEmpty
         let db = try Firestore.open(at: path)
         for document in try await db.collection("movie").getDocuments().documents {

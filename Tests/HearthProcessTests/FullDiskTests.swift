@@ -104,13 +104,11 @@ final class SmallDisk {
 
   func forbidWriting() throws {
     let flags = UInt(MS_REMOUNT) | UInt(MS_RDONLY)
-    for attempt in 0... {
-      if mount("tmpfs", path, "tmpfs", flags, "size=6m") == 0 { return }
+    try blockUntil {
+      if mount("tmpfs", path, "tmpfs", flags, "size=6m") == 0 { return true }
       // A child that another test starts has all open files until it is another program.
-      guard errno == EBUSY, attempt < 3000 else {
-        throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EPERM)
-      }
-      usleep(10_000)
+      guard errno == EBUSY else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EPERM) }
+      return false
     }
   }
 

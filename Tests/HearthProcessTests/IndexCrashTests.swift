@@ -28,8 +28,8 @@ import Testing
       let helper = try Helper("index-until-killed", path, count)
       #expect(helper.line() == "ready")
       // From the second on, the lease of the dead has to run out.
-      usleep((round == 0 ? 0 : UInt32(Lease.microseconds)) + UInt32.random(in: 0...300_000))
-      helper.kill(SIGKILL)
+      let lease = round == 0 ? 0 : Int(Lease.microseconds)
+      helper.kill(after: lease + Int.random(in: 0...300_000))
       #expect(helper.wasKilled)
       let (problems, progress) = try look(path)
       #expect(problems == [], "round \(round)")

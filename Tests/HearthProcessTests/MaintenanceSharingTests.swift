@@ -95,8 +95,8 @@ import Testing
     for _ in 0..<3 {
       let helpers = try (0..<2).map { _ in try Helper("sweep", path, 10) }
       for helper in helpers { #expect(helper.line() == "ready") }
-      usleep(UInt32.random(in: 1_000_000...1_200_000))
-      for helper in helpers { helper.kill(SIGKILL) }
+      helpers[0].kill(after: .random(in: 1_000_000...1_200_000))
+      helpers[1].kill(SIGKILL)
       for helper in helpers { #expect(helper.wasKilled) }
       #expect(try await FirestoreFile(at: path).check().isIntact)
     }

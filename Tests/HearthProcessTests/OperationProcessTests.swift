@@ -80,8 +80,7 @@ import Testing
       #expect(helper.line() == "ready")
       // Now in the beginning, now in the midst of it.
       let begun = round % 3 == 0 ? [] : [try #require(helper.line())]
-      usleep(UInt32.random(in: 0...120_000))
-      helper.kill(SIGKILL)
+      helper.kill(after: .random(in: 0...120_000))
       let lines = begun + helper.lines()
       #expect(helper.wasKilled)
       let db = try Firestore.open(at: path)
@@ -165,7 +164,7 @@ private final class Count: Sendable {
   func add() { value.withLock { $0 += 1 } }
 
   func wait(for number: Int) async throws {
-    for _ in 0..<10_000 where self.number < number { try await Task.sleep(for: .milliseconds(1)) }
+    _ = try await becomesTrue { self.number >= number }
     #expect(self.number == number)
   }
 }

@@ -22,6 +22,7 @@ import Testing
   ) async throws {
     var acknowledged = 0
     var refused = 0
+    var random = SeededGenerator(seed: 1)
     for round in 0..<Self.rounds {
       let world = try await World(replacement)
       // A commit that has begun when `cp` begins may end in the new file: there only those write that are asked.
@@ -33,7 +34,7 @@ import Testing
       // The backup is behind the file.
       let before = try Helper("write-once", world.path, "before").lines()
       #expect(before == ["acknowledged"])
-      usleep(UInt32(round % 10) * 700)
+      random.pause(below: 7000)
       try world.replace()
       var known: [String] = []
       func note(_ id: String, _ line: String?) {
@@ -83,8 +84,7 @@ import Testing
       #expect(helper.line() == "ready")
       // However slow the disk is, some of them have restored the file.
       if round % 3 == 2 { #expect(helper.line() == "restored") }
-      usleep(UInt32(round * 7919 % 60_000))
-      helper.kill(SIGKILL)
+      helper.kill(after: round * 7919 % 60_000)
       #expect(helper.wasKilled)
       let report = try await FirestoreFile(at: world.path).check()
       #expect(report.isIntact, "\(report.problems)")

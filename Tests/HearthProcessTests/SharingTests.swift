@@ -78,7 +78,7 @@ import Testing
     ours.setData(["n": 1], completion: { _ in isWritten.withLock { $0 = true } })
     let old = try await db.document("ring/0").getDocument()
     #expect(old["step"] as? Int == 7)
-    try await Task.sleep(for: .milliseconds(300))
+    try await quietTime(.milliseconds(300))
     #expect(!isWritten.withLock { $0 })
     // The watchdog's log names it.
     #expect(try db.database().embedded.store.environment.writingProcess == helper.processID)

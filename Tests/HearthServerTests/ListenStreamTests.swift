@@ -122,7 +122,7 @@
             try await server.connection.bidirectionalStreaming(
               request: StreamingClientRequest { writer in
                 try await writer.write(contentsOf: parts)
-                try? await Task.sleep(for: .seconds(600))
+                await untilCancelled()
               },
               descriptor: MethodDescriptor(
                 fullyQualifiedService: "google.firestore.v1.Firestore", method: "Listen"),
@@ -184,9 +184,9 @@
         let streams = ListenStreams { _ in }
         streams.add(inputs)
         func handle(until count: Int) async throws {
-          for _ in 0..<4000 where sent.snapshots.count < count {
+          _ = try await becomesTrue {
             while let input = inputs.next() { try await stream.handle(input) }
-            try await Task.sleep(for: .milliseconds(5))
+            return sent.snapshots.count >= count
           }
           #expect(sent.snapshots.count == count)
         }
@@ -218,11 +218,12 @@
           RPCWriter(wrapping: sent), targetLimit: 1)
         defer { stream.close() }
         func next() async throws -> ListenInputs.Input {
-          for _ in 0..<4000 {
-            if let input = inputs.next() { return input }
-            try await Task.sleep(for: .milliseconds(5))
+          var input: ListenInputs.Input?
+          try await eventually {
+            input = inputs.next()
+            return input != nil
           }
-          throw CancellationError()
+          return try #require(input)
         }
         try await stream.handle(
           .request(
@@ -259,25 +260,26 @@
             database: try await server.catalog.use(name, for: .reading), close: {}), name, inputs,
           RPCWriter(wrapping: sent), targetLimit: 2)
         defer { stream.close() }
+        func handle(until isDone: () -> Bool) async throws {
+          try await eventually {
+            if isDone() { return true }
+            while let input = inputs.next() { try await stream.handle(input) }
+            return isDone()
+          }
+        }
         for id in [1, 2] as [Int32] {
           var target = Self.query("a")
           (target.targetID, target.once) = (id, false)
           try await stream.handle(.request(.with { [target] in $0.addTarget = target }))
           // The events of the second target wait.
-          for _ in 0..<4000 where id == 1 && sent.snapshots.isEmpty {
-            while let input = inputs.next() { try await stream.handle(input) }
-            try await Task.sleep(for: .milliseconds(5))
-          }
+          if id == 1 { try await handle { !sent.snapshots.isEmpty } }
         }
         #expect(sent.snapshots.map(\.resumeToken.isEmpty) == [false])
         try await stream.handle(.heartbeat)
         let snapshots = sent.snapshots
         #expect(snapshots.map(\.resumeToken.isEmpty) == [false, true])
         #expect(snapshots.last?.readTime == snapshots.first?.readTime)
-        for _ in 0..<4000 where sent.snapshots.count < 3 {
-          while let input = inputs.next() { try await stream.handle(input) }
-          try await Task.sleep(for: .milliseconds(5))
-        }
+        try await handle { sent.snapshots.count >= 3 }
         #expect(sent.snapshots.last?.resumeToken.isEmpty == false)
       }
     }
@@ -313,7 +315,7 @@
             request: RPCAsyncSequence(wrapping: sequence), response: RPCWriter(wrapping: writer),
             context: context)
           await writer.isUsed()
-          try await Task.sleep(for: .milliseconds(300))
+          try await quietTime(.milliseconds(300))
           // One is handled, and one waits.
           #expect(taken.withLock { $0 } <= 2)
           writer.open()

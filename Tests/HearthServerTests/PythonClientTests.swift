@@ -120,15 +120,11 @@
         process.terminate()
         process.waitUntilExit()
       }
-      for _ in 0..<300 {
-        if let answer = try? await RawConnection.send("GET / HTTP/1.0\r\n\r\n", port: port),
-          answer.hasPrefix("HTTP/")
-        {
-          return try await body(port)
-        }
-        try await Task.sleep(for: .milliseconds(100))
+      try await eventually {
+        let answer = try? await RawConnection.send("GET / HTTP/1.0\r\n\r\n", port: port)
+        return answer?.hasPrefix("HTTP/") == true
       }
-      Issue.record("The emulator does not answer.")
+      try await body(port)
     }
   }
 #endif

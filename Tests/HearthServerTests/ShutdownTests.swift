@@ -16,7 +16,7 @@
         let ended = await #expect(throws: RPCError.self) {
           try await server.client.write { writer in
             try await writer.write(.with { $0.database = TestServer.database })
-            try? await Task.sleep(for: .seconds(600))
+            await untilCancelled()
           } onResponse: { response in
             for try await _ in response.messages { server.shutDown() }
           }

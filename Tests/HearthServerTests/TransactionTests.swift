@@ -3,7 +3,9 @@
   import Foundation
   import GRPCCore
   import Logging
+  import MetricsTestKit
   import SwiftProtobuf
+  import TestSupport
   import Testing
 
   @testable import HearthEngine
@@ -418,7 +420,8 @@
 
     @Test func `a transaction over REST outlives its connection, over HTTP 2 as well`() async throws
     {
-      try await TestServer.run { server in
+      let metrics = TestMetrics()
+      try await TestServer.run({ $0.metrics = metrics }) { server in
         try await server.set(Self.name, 1)
         let frames = try await RawConnection.send(
           [
@@ -428,7 +431,9 @@
         let body = frames.filter { $0.kind == .data }.flatMap(\.payload)
         let answer = try JSONDecoder().decode([String: String].self, from: Data(body))
         let transaction = try #require(answer["transaction"])
-        try await Task.sleep(for: .milliseconds(300))
+        // The client's connection is left.
+        let connections = try metrics.expectMeter("hearth_server_connections")
+        try await eventually { connections.values.last == 1 }
         let commit = try await server.rest(
           "POST", "/v1/\(TestServer.root):commit",
           #"{"transaction": "\#(transaction)", "writes": [{"delete": "\#(Self.name)"}]}"#)

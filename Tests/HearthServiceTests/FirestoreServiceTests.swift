@@ -6,6 +6,7 @@
   import Logging
   import MetricsTestKit
   import ServiceLifecycle
+  import TestSupport
   import Testing
 
   @Suite final class FirestoreServiceTests {
@@ -62,9 +63,8 @@
       try await db.waitForPendingWrites()
       // The file is looked at once a second.
       let dimensions = [("database", "test")]
-      for _ in 0..<1000
-      where (try? metrics.expectMeter("hearth_file_bytes", dimensions).values.last) == nil {
-        try await Task.sleep(for: .milliseconds(20))
+      try await eventually {
+        (try? metrics.expectMeter("hearth_file_bytes", dimensions).values.last) != nil
       }
       // Reports come behind acknowledgements: the last one is in when the writer is at an end.
       try await db.terminate()
@@ -109,15 +109,11 @@
       func last(_ name: String) -> Double {
         (try? metrics.expectMeter("hearth_\(name)").values.last) ?? 0
       }
-      while last("queue_requests") != 7 || last("writer_busy_seconds") < 1 {
-        try await Task.sleep(for: .milliseconds(20))
-      }
+      try await eventually { last("queue_requests") == 7 && last("writer_busy_seconds") >= 1 }
       #expect(last("queue_bytes") > 0)
       go.signal()
       try await closure.value
-      while last("queue_requests") != 0 || last("writer_busy_seconds") != 0 {
-        try await Task.sleep(for: .milliseconds(20))
-      }
+      try await eventually { last("queue_requests") == 0 && last("writer_busy_seconds") == 0 }
       #expect(last("queue_bytes") == 0)
       try await db.terminate()
     }

@@ -86,7 +86,7 @@ import Testing
       environment.clearStaleReaders()
     }
     // On a busy machine readers may come late.
-    for _ in 0..<60_000 where reads.value == 0 { usleep(1000) }
+    try blockUntil { reads.value > 0 }
     isDone.add(1)
     #expect(threads.join() == [])
     #expect(reads.value > 0)
@@ -117,7 +117,7 @@ import Testing
             if try snapshot.text(environment.table("t"), "a") != "1" {
               threads.complain("not read")
             }
-            usleep(50)
+            sched_yield()
             inside.add(-1)
           }
         }

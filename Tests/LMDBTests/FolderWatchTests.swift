@@ -15,7 +15,7 @@ import Testing
     for round in 0..<300 {
       try Data().write(to: URL(fileURLWithPath: name))
       // The folder is new, about as old as counts, or old.
-      usleep(UInt32.random(in: 0..<(round % 50 == 0 ? 250_000 : 3000), using: &random))
+      random.pause(below: round % 50 == 0 ? 250_000 : 3000)
       for _ in 0..<3 {
         let isThere = watch.isUnchanged {
           looks += 1

@@ -55,10 +55,10 @@ import Testing
       let writing = try environment.beginWrite()
       let snapshot = writing.snapshot
       nonisolated(unsafe) let escaped = snapshot
-      let thread = Thread { environment.abort(escaped) }
-      thread.start()
+      let threads = Threads()
+      threads.start { environment.abort(escaped) }
       // The other thread ends the process before.
-      sleep(120)
+      _ = threads.join()
       writing.abort()
     }
   }

@@ -66,12 +66,8 @@ private final class TrafficJam: Sendable {
 
   /// Returns when no thread is left that could run another task.
   func isComplete() async throws {
-    var (before, waiting) = (-1, 0)
-    while waiting == 0 || waiting != before {
-      before = waiting
-      try await Task.sleep(for: .milliseconds(200))
-      waiting = state.withLock(\.waiting)
-    }
+    try await eventually { state.withLock { $0.waiting > 0 } }
+    _ = try await settled(for: .milliseconds(200)) { state.withLock(\.waiting) }
   }
 
   func end() { for _ in 0..<Self.count { gate.signal() } }
@@ -129,8 +125,14 @@ private final class TrafficJam: Sendable {
       while seen.withLock({ !$0.contains("updated a") }) { _ = await next.next() }
       subscription.unsubscribe()
       while seen.withLock({ !$0.contains("over") }) { _ = await next.next() }
+      // Another subscription hears of the next change.
+      let heard = Mutex(0)
+      let other = try #require(Place.query("number" > 0).subscribeCallback)
+      await other.begun()
+      other.handleEvent { _, _ in heard.withLock { $0 += 1 } }
       _ = try await Place(name: "late", number: 1).save()
-      try await Task.sleep(for: .milliseconds(50))
+      try await eventually { heard.withLock(\.self) > 0 }
+      other.unsubscribe()
       #expect(
         seen.withLock(\.self) == [
           "new true", "only created a", "created a", "only created b", "created b", "updated a",
@@ -160,13 +162,14 @@ private final class TrafficJam: Sendable {
       // The first result of the query is no event: changes go on until the last one is seen.
       var visit = try await Visit(number: .init(0)).save()
       var last = 0
-      repeat {
+      try await eventually {
         last += 1
         visit = try await visit.set(\.number, to: .init(last)).save()
-        for _ in 0..<20 where seen.withLock({ $0.last != last }) {
-          try await Task.sleep(for: .milliseconds(50))
-        }
-      } while seen.withLock({ $0.last != last })
+        return seen.withLock { !$0.isEmpty }
+      }
+      last += 1
+      visit = try await visit.set(\.number, to: .init(last)).save()
+      try await eventually { seen.withLock { $0.last == last } }
 
       jam.plan()
       _ = try await visit.set(\.number, to: .init(last + 1)).save()
@@ -174,7 +177,7 @@ private final class TrafficJam: Sendable {
       let before = seen.withLock(\.self)
       subscription.unsubscribe()
       jam.end()
-      while isOver.withLock({ !$0 }) { try await Task.sleep(for: .milliseconds(10)) }
+      try await eventually { isOver.withLock(\.self) }
       #expect(seen.withLock(\.self) == before)
     }
   }
@@ -254,10 +257,10 @@ private final class TrafficJam: Sendable {
       }
       let probe = places[0]
       var round = 0
-      while !isReady.withLock(\.self) {
+      try await eventually {
         round += 1
         _ = try await probe.operation.forceSet(("tags", \.tags), value: ["\(round)"]).save()
-        try await Task.sleep(for: .milliseconds(20))
+        return isReady.withLock(\.self)
       }
       var events = signals.makeAsyncIterator()
       func next() async -> String? {

@@ -2,6 +2,7 @@ import Foundation
 import Hearth
 import HearthTesting
 import ParseSwift
+import Synchronization
 import TestSupport
 import Testing
 
@@ -253,20 +254,17 @@ import Testing
 
   /// The events of the query until there are `count`, while the changes are made.
   private func events(
-    _ query: PlanQuery, _ count: Int, _ change: () async throws -> Void
+    _ query: PlanQuery, _ count: Int,
+    _ change: (_ wait: (String) async throws -> Void) async throws -> Void
   ) async throws -> [String] {
-    let (events, continuation) = AsyncStream<String>.makeStream()
+    let seen = Mutex<[String]>([])
     let subscription = try #require(query.subscribeCallback)
     await subscription.begun()
-    subscription.handleEvent { _, event in continuation.yield(Self.text(event)) }
-    try await change()
-    var seen: [String] = []
-    for await event in events {
-      seen.append(event)
-      if seen.count == count { break }
-    }
+    subscription.handleEvent { _, event in seen.withLock { $0.append(Self.text(event)) } }
+    try await change { text in try await eventually { seen.withLock { $0.contains(text) } } }
+    try await eventually { seen.withLock { $0.count >= count } }
     subscription.unsubscribe()
-    return seen
+    return seen.withLock { Array($0.prefix(count)) }
   }
 
   @Test(.timeLimit(patience))
@@ -274,13 +272,13 @@ import Testing
     async throws
   {
     try await ParseSwift.withFirestore(firestore) {
-      let seen = try await events(Plan.query("points" == 1), 3) {
+      let seen = try await events(Plan.query("points" == 1), 3) { wait in
         // Created after the beginning, and no result: nothing is heard of it.
         let late = try await Plan(name: "late", points: 0).save()
         for number in 0..<20 { _ = try await Plan(name: "other", points: 10 + number).save() }
         _ = try await late.set(\.points, to: 1).save()
         let new = try await Plan(name: "new", points: 1).save()
-        try await Task.sleep(for: .milliseconds(200))
+        try await wait("created new")
         _ = try await new.set(\.rank, to: 1).save()
       }
       #expect(seen == ["entered late", "created new", "updated new"])
@@ -292,10 +290,11 @@ import Testing
   {
     try await ParseSwift.withFirestore(firestore) {
       let query = Plan.query("points" > 0).order([.ascending("points")]).limit(1)
-      let seen = try await events(query, 3) {
+      let seen = try await events(query, 3) { wait in
         let first = try await Plan(name: "first", points: 1).save()
         _ = try await Plan(name: "behind", points: 2).save()
-        try await Task.sleep(for: .milliseconds(200))
+        try await wait("created first")
+        try await quietTime(.milliseconds(200))
         try await first.delete()
       }
       #expect(seen == ["created first", "deleted first", "entered behind"])
@@ -309,7 +308,7 @@ import Testing
       let one = try await Plan(name: "one", points: 1).save()
       let two = try await Plan(objectId: "two", name: "two", points: 1).create()
       _ = try await Plan(objectId: "three", name: "three", points: 1).create()
-      let seen = try await events(Plan.query("points" == 1), 3) {
+      let seen = try await events(Plan.query("points" == 1), 3) { _ in
         let left = try await one.set(\.points, to: 0).save()
         try await left.delete()
         try await two.delete()

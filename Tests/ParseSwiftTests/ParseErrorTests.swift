@@ -1,5 +1,6 @@
 import Foundation
 import Hearth
+import TestSupport
 import Testing
 
 @testable import ParseSwift
@@ -26,7 +27,10 @@ import Testing
 
   @Test func `a cancelled task is no timeout`() async {
     let task = Task {
-      try await reporting { try await Task.sleep(for: .seconds(100)) }
+      try await reporting {
+        await untilCancelled()
+        try Task.checkCancellation()
+      }
     }
     task.cancel()
     let error = await #expect(throws: ParseError.self) { try await task.value }

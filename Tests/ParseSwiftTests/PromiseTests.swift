@@ -212,7 +212,7 @@ import Testing
       }
     }
     for thread in threads { thread.start() }
-    while !threads.allSatisfy(\.isFinished) { Thread.sleep(forTimeInterval: 0.01) }
+    try blockUntil { threads.allSatisfy(\.isFinished) }
     #expect(failures.withLock(\.self) == 0)
     #expect(try withDatabase { try Author.query().count() } == 96)
   }

@@ -295,22 +295,17 @@ private struct Volume: ParseObject {
         var results = Author.query().results.makeAsyncIterator()
         #expect(try await results.next() == [])
       }
+      let count = Mutex(0)
       let task = Task {
-        var count = 0
-        for try await _ in Author.query().results { count += 1 }
-        return count
+        for try await _ in Author.query().results { count.withLock { $0 += 1 } }
       }
-      try await Task.sleep(for: .milliseconds(200))
+      try await eventually { count.withLock(\.self) == 1 }
       task.cancel()
-      #expect(try await task.value <= 1)
+      try await task.value
+      #expect(count.withLock(\.self) == 1)
       // The database in memory and a server have no such statistics.
-      guard let before = try? await firestore.listenerStatistics().listeners else { return }
-      var left = before
-      for _ in 0..<100 where left > 0 {
-        try await Task.sleep(for: .milliseconds(50))
-        left = try await firestore.listenerStatistics().listeners
-      }
-      #expect(left == 0)
+      guard (try? await firestore.listenerStatistics()) != nil else { return }
+      try await eventually { try await firestore.listenerStatistics().listeners == 0 }
     }
   }
 }

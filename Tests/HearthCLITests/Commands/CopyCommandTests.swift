@@ -34,10 +34,8 @@
     private func reaches(
       _ text: String, _ process: HearthProcess.Running
     ) async throws {
-      for _ in 0..<6000 where !process.error.contains(text) {
-        try await Task.sleep(for: .milliseconds(10))
-      }
-      try #require(process.error.contains(text), "\(process.error)")
+      let isThere = try await becomesTrue { process.error.contains(text) }
+      try #require(isThere, "\(process.error)")
     }
 
     @Test func `a file is copied, and a database with documents is not copied over`() throws {

@@ -201,7 +201,7 @@
       let running = try hearth.start(["dataconnect", "sdk", "generate", "--watch"])
       #expect(try await running.reaches(lines: 1))
       try write("query Broken", to: "dataconnect/connector/more.gql")
-      while !running.error.contains("more.gql:1:") { try await Task.sleep(for: .milliseconds(5)) }
+      try await eventually { running.error.contains("more.gql:1:") }
       try write(
         "query More @auth(level: PUBLIC) { movies { id } }\n", to: "dataconnect/connector/more.gql")
       #expect(try await running.reaches(lines: 2))

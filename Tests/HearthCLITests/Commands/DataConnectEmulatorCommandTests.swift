@@ -58,7 +58,7 @@
       #expect(try await running.reaches(lines: 3))
       #expect(running.output.contains("movies: 2 tables, 2 queries, 2 mutations\n"))
       try write("query Broken", to: "dataconnect/connector/more.gql")
-      while !running.error.contains("more.gql:1:") { try await Task.sleep(for: .milliseconds(5)) }
+      try await eventually { running.error.contains("more.gql:1:") }
       try write(
         "query More @auth(level: PUBLIC) { movies { id } }\n", to: "dataconnect/connector/more.gql")
       #expect(try await running.reaches(lines: 5))
@@ -80,16 +80,12 @@
       try text.replacing(
         "rating: Float", with: "rating: Float\n  stars: Int! @default(value: 3)"
       ).write(toFile: schema, atomically: true, encoding: .utf8)
-      while !running.output.contains("migrated: additive: Movie.stars") {
-        try await Task.sleep(for: .milliseconds(5))
-      }
+      try await eventually { running.output.contains("migrated: additive: Movie.stars") }
       let rows = try hearth("query", "data/dataconnect.hearth", "movie")
       #expect(rows.output.split(separator: "\n").count { $0.contains(" 3 ") } == 2)
       // A column that goes would take its values along.
       try text.write(toFile: schema, atomically: true, encoding: .utf8)
-      while !running.error.contains("would remove values") {
-        try await Task.sleep(for: .milliseconds(5))
-      }
+      try await eventually { running.error.contains("would remove values") }
       let kept = try hearth("query", "data/dataconnect.hearth", "movie")
       #expect(kept.output == rows.output)
       running.process.terminate()

@@ -166,9 +166,7 @@
         try begin()
         let busy = try hearth.start(["serve", "a.hearth", "--port", "0"])
         defer { busy.process.terminate() }
-        for _ in 0..<1000 where !busy.output.contains("Listening on") {
-          Thread.sleep(forTimeInterval: 0.01)
-        }
+        try blockUntil { busy.output.contains("Listening on") }
         let port = try #require(
           busy.output.split(separator: ":").last?.trimmingCharacters(in: .whitespacesAndNewlines))
         try Data([0xFF, 0xFE, 0x41, 0x00]).write(

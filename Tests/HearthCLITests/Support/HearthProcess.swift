@@ -103,12 +103,9 @@
 
       /// Waits until the output has so many lines. False if that takes too long.
       func reaches(lines count: Int) async throws -> Bool {
-        for _ in 0..<12_000 {
-          if output.split(separator: "\n").count >= count { return true }
-          if !process.isRunning { return output.split(separator: "\n").count >= count }
-          try await Task.sleep(for: .milliseconds(10))
-        }
-        return false
+        func isThere() -> Bool { output.split(separator: "\n").count >= count }
+        _ = try await becomesTrue { isThere() || !process.isRunning }
+        return isThere()
       }
     }
   }

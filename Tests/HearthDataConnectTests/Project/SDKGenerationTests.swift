@@ -226,12 +226,8 @@
         try await generation.watch { report in reports.all.withLock { $0.append(report) } }
       }
       func wait(for count: Int) async throws -> SDKGeneration.Report {
-        while true {
-          if let report = reports.all.withLock({ $0.count >= count ? $0[count - 1] : nil }) {
-            return report
-          }
-          try await Task.sleep(for: .milliseconds(5))
-        }
+        try await eventually { reports.all.withLock { $0.count >= count } }
+        return reports.all.withLock { $0[count - 1] }
       }
       #expect(try await wait(for: 1).packages.first?.report.written.count == 6)
 

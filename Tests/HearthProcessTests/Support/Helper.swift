@@ -70,6 +70,12 @@ final class Helper: @unchecked Sendable {
 
   func kill(_ signal: Int32) { Foundation.kill(process.processIdentifier, signal) }
 
+  /// Kills it in the middle of whatever it does by then.
+  func kill(after microseconds: Int) {
+    usleep(UInt32(microseconds))
+    kill(SIGKILL)
+  }
+
   /// Waits for its end.
   var wasKilled: Bool {
     process.waitUntilExit()

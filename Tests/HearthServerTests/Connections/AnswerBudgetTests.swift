@@ -24,10 +24,6 @@
       init(_ value: Value) { self.value = Guarded(value) }
     }
 
-    private static func until(_ isThere: () throws -> Bool) async throws {
-      while try !isThere() { try await Task.sleep(for: .milliseconds(1)) }
-    }
-
     private static func unary(_ connection: AnswerBudget.Connection) -> AnswerRoom {
       connection.room(for: "GetDocument")
     }
@@ -103,7 +99,7 @@
             order.value.withLock { $0.append(number) }
             return room
           })
-        try await Self.until { budget.waitingAnswers == number + 1 }
+        try await eventually { budget.waitingAnswers == number + 1 }
       }
       stuck[0].sent(Self.most, isProgress: true)
       #expect(budget.waitingAnswers == 4)
@@ -173,7 +169,7 @@
       let calls = (0..<3).map { _ in
         Task { try await Self.unary(connection).take(Self.answer) }
       }
-      try await Self.until { budget.waitingAnswers == 3 }
+      try await eventually { budget.waitingAnswers == 3 }
       budget.update(now: .now + Self.longest / 2)
       // Bytes that never will be sent are no progress.
       stuck.sent(1, isProgress: false)
@@ -202,7 +198,7 @@
         }
       }
       let closed = Task { try await Self.unary(connection).take(Self.answer) }
-      try await Self.until { budget.waitingAnswers == 3 }
+      try await eventually { budget.waitingAnswers == 3 }
       task.cancel()
       handles.withLock(\.first)?.cancel()
       for call in [task, call] {
@@ -289,7 +285,7 @@
             return (room, found?.body.bytes.count)
           }
         }
-        try await Self.until { budget.waitingAnswers == calls.count }
+        try await eventually { budget.waitingAnswers == calls.count }
         #expect(budget.bytes == Self.most)
         try await set(String(repeating: "y", count: 200_000))
         stuck.sent(Self.most, isProgress: true)
@@ -325,11 +321,8 @@
         let client = try SilentClient(
           Array(String(repeating: text, count: requests).utf8), port: server.port,
           room: 1 << 18)
-        var last: Int64 = 0
-        while last == 0 || answered() != last {
-          last = answered()
-          try await Task.sleep(for: .milliseconds(500))
-        }
+        try await eventually { answered() > 0 }
+        let last = try await settled(for: .milliseconds(500)) { answered() }
         // As many as the system keeps for the connection.
         #expect(last > 0 && last < requests * 2 / 3, "\(last)")
         let received = try await client.read {
@@ -367,18 +360,13 @@
     func read(until isEnough: ([UInt8]) -> Bool) async throws -> [UInt8] {
       var received: [UInt8] = []
       var part = [UInt8](repeating: 0, count: 1 << 18)
-      var idle = 0
-      while !isEnough(received), idle < 1000 {
-        let count = recv(file, &part, part.count, Int32(MSG_DONTWAIT))
-        if count > 0 {
+      _ = try await becomesTrue {
+        while !isEnough(received) {
+          let count = recv(file, &part, part.count, Int32(MSG_DONTWAIT))
+          if count <= 0 { return count == 0 }
           received += part[..<count]
-          idle = 0
-        } else if count == 0 {
-          break
-        } else {
-          idle += 1
-          try await Task.sleep(for: .milliseconds(10))
         }
+        return true
       }
       return received
     }

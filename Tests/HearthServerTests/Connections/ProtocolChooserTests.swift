@@ -3,6 +3,7 @@
   import Foundation
   import GRPCCore
   import GRPCNIOTransportHTTP2Posix
+  import MetricsTestKit
   import TestSupport
   import Testing
 
@@ -157,12 +158,16 @@
     }
 
     @Test func `shutdown closes connections that have no call`() async throws {
-      let (connections, begin) = try await TestServer.run { server in
+      let metrics = TestMetrics()
+      let (connections, begin) = try await TestServer.run({ $0.metrics = metrics }) { server in
+        try await server.set(TestServer.root + "/a/b", 1)
         let keepAlive = Self.ok.replacing("Connection: close\r\n", with: "")
         let connections = [keepAlive, "PRI", "GET / HTTP/1.1\r\nHos"].map { text in
           Task { [port = server.port] in try await RawConnection.send(text, port: port) }
         }
-        try await Task.sleep(for: .milliseconds(200))
+        // These, and that of the client.
+        let opened = try metrics.expectMeter("hearth_server_connections")
+        try await eventually { opened.values.last == 4 }
         return (connections, ContinuousClock.now)
       }
       for connection in connections { _ = try await connection.value }

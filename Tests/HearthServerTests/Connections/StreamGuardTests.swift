@@ -7,6 +7,7 @@
   import NIOCore
   import NIOEmbedded
   import NIOHTTP2
+  import TestSupport
   import Testing
 
   @testable import HearthServer
@@ -168,8 +169,14 @@
           return [.call(stream, number == 3 ? "Write" : "Commit")]
             + (0..<3).map { _ in Frame.data(stream, part, ends: false) }
         }
-        async let received = RawConnection.send(unfinished, for: .seconds(6), port: server.port)
-        try await Task.sleep(for: .seconds(1))
+        let isRefused = Guarded(false)
+        async let received = RawConnection.send(
+          unfinished, for: .seconds(6),
+          until: { frames in
+            if frames.contains(where: { $0.kind == .reset }) { isRefused.withLock { $0 = true } }
+            return false
+          }, port: server.port)
+        try await eventually { isRefused.withLock(\.self) }
         try await server.set(TestServer.root + "/a/b", 1)
         let frames = try await received
         // ENHANCE_YOUR_CALM, which clients report as RESOURCE_EXHAUSTED.

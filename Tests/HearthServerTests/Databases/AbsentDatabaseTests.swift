@@ -98,7 +98,7 @@
               $0.addTarget.targetID = 3
               $0.addTarget.documents.documents = [TestServer.root + "/c/one"]
             })
-          try? await Task.sleep(for: .seconds(600))
+          await untilCancelled()
         } onResponse: { response in
           var client = ListeningClient()
           var current: Set<Int32> = []

@@ -51,7 +51,7 @@
           try await server.set(TestServer.root + "/a/b", 2)
         }
         #expect(refused?.code == .failedPrecondition)
-        try await Task.sleep(for: .seconds(3))
+        try await quietTime(.seconds(3))
         try await server.expectHealth(503, [8, 2])
         #expect(log.lines(from: .error).count == 1)
       }

@@ -4,6 +4,7 @@
   import GRPCCore
   import HearthEngine
   import Logging
+  import TestSupport
   import Testing
 
   @testable import HearthServer
@@ -126,7 +127,7 @@
             $0.addTarget.query.parent = Self.root
             $0.addTarget.query.structuredQuery = query
           })
-        try? await Task.sleep(for: .seconds(600))
+        await untilCancelled()
       } onResponse: { response in
         for try await message in response.messages
         where message.targetChange.targetChangeType != .add {

@@ -4,6 +4,7 @@
   import GRPCCore
   import HearthEngine
   import SwiftProtobuf
+  import TestSupport
   import Testing
 
   @testable import HearthServer
@@ -108,7 +109,7 @@
                 $0.addTarget.documents.documents = [TestServer.root + "/a/\(id)"]
               })
           }
-          try? await Task.sleep(for: .seconds(600))
+          await untilCancelled()
         } onResponse: { response in
           for try await message in response.messages where message.targetChange.hasCause {
             return message.targetChange
@@ -133,7 +134,7 @@
                 }
               })
           }
-          try? await Task.sleep(for: .seconds(600))
+          await untilCancelled()
         } onResponse: { response in
           var answers: [ProtoTargetChange] = []
           for try await message in response.messages {
@@ -309,20 +310,27 @@
             $0.addTarget.targetID = 1
             $0.addTarget.documents.documents = [Self.root + "/a/b"]
           })
-        try? await Task.sleep(for: .seconds(600))
+        await untilCancelled()
       } onResponse: { response in
         for try await _ in response.messages { return try await body() }
       }
     }
 
     /// Repeats `body` until it does not throw, for as long as a busy machine may take.
-    func eventually(_ body: () async throws -> Void) async throws {
-      let end = ContinuousClock.now + .seconds(300)
-      while true {
-        do { return try await body() } catch  where ContinuousClock.now < end {
-          try await Task.sleep(for: .milliseconds(10))
+    nonisolated(nonsending) func eventually(
+      _ body: nonisolated(nonsending) () async throws -> Void
+    ) async throws {
+      var failure: (any Error)?
+      _ = try await becomesTrue {
+        do {
+          try await body()
+          failure = nil
+        } catch {
+          failure = error
         }
+        return failure == nil
       }
+      if let failure { throw failure }
     }
   }
 

@@ -1,6 +1,7 @@
 #if Server
   import FirestoreProtocol
   import Foundation
+  import TestSupport
   import Testing
 
   @testable import HearthServer
@@ -37,7 +38,7 @@
               $0.addTarget.query.parent = TestServer.root
               $0.addTarget.query.structuredQuery.from = [.with { $0.collectionID = "a" }]
             })
-          try? await Task.sleep(for: .seconds(600))
+          await untilCancelled()
         } onResponse: { response in
           var client = ListeningClient()
           var counts: [Int] = []

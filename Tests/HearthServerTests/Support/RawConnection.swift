@@ -17,13 +17,12 @@
             try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
           }
         }
-      let closing = Task {
-        try await Task.sleep(for: time)
-        try await connection.channel.close()
-      }
-      defer { closing.cancel() }
       // On the event loop, which is in time though the threads for tests are busy.
       let channel = connection.channel
+      let closing = channel.eventLoop.scheduleTask(in: TimeAmount(time)) {
+        channel.close(promise: nil)
+      }
+      defer { closing.cancel() }
       for (index, part) in parts.enumerated() {
         channel.eventLoop.scheduleTask(in: TimeAmount(pause * index)) {
           channel.writeAndFlush(ByteBuffer(bytes: part), promise: nil)

@@ -1,6 +1,7 @@
 #if Server && Tools
   import Foundation
   import HearthEngine
+  import TestSupport
 
   /// A `hearth serve` of its own, in a new folder.
   final class ServedProcess: @unchecked Sendable {
@@ -49,7 +50,7 @@
 
     var isRunning: Bool { process.isRunning }
 
-    /// Waits up to half a minute until the log has a text so many times.
+    /// Waits until the log has a text so many times.
     func waitForLog(_ text: String, times: Int = 1) async throws {
       try await wait { self.log.components(separatedBy: text).count > times }
     }
@@ -71,11 +72,7 @@
     }
 
     private func wait(_ isReady: @Sendable () -> Bool) async throws {
-      for _ in 0..<1500 {
-        if isReady() { return }
-        try await Task.sleep(for: .milliseconds(20))
-      }
-      throw NotReady(log: log)
+      guard try await becomesTrue({ isReady() }) else { throw NotReady(log: log) }
     }
 
     /// Ends it gracefully, and returns its status.

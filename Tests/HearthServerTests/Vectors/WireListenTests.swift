@@ -2,6 +2,7 @@
   import FirestoreProtocol
   import Foundation
   import GRPCCore
+  import TestSupport
   import Testing
 
   /// The recorded listeners, over the wire: after each commit one snapshot, with the same result.
@@ -69,7 +70,7 @@
         }
         for await _ in done { break }
         // Nothing more comes after the last expected snapshot.
-        try await Task.sleep(for: .milliseconds(10))
+        try await quietTime(.milliseconds(10))
       } onResponse: { response in
         defer {
           started.finish()

@@ -247,12 +247,19 @@ import Testing
       try await eventually { calls.withLock(\.self) > before }
     }
     observation.end()
+    let otherCalls = Guarded(0)
+    let other = backend.observeChanges { otherCalls.withLock { $0 += 1 } }
+    func commit(_ n: Int64) async throws {
+      let before = otherCalls.withLock(\.self)
+      try await backend.commit([set(paths[1], n)])
+      try await eventually { otherCalls.withLock(\.self) > before }
+    }
     // What was under way has arrived by then.
-    try await Task.sleep(for: .milliseconds(50))
+    for n in 0..<3 as Range<Int64> { try await commit(n) }
     let before = calls.withLock(\.self)
-    try await backend.commit([set(paths[1], 1)])
-    try await Task.sleep(for: .milliseconds(50))
+    for n in 3..<6 as Range<Int64> { try await commit(n) }
     #expect(calls.withLock(\.self) == before)
+    other.end()
     backend.close()
   }
 
@@ -384,23 +391,25 @@ import Testing
     backend.listen(to: target, from: token, listener)
     let synced = Guarded<[UInt64]>([])
     let observation = backend.observeSyncs { sequence in synced.withLock { $0.append(sequence) } }
-    let end = ContinuousClock.now + .seconds(120)
-    while heard.withLock({ $0.isEmpty }), ContinuousClock.now < end {
-      try await Task.sleep(for: .milliseconds(2))
-    }
+    try await eventually { heard.withLock { !$0.isEmpty } }
     // What has changed since the token, and not all there is.
     #expect(heard.withLock { $0.first?.changes } == 1)
     #expect(heard.withLock { $0.first?.documents } == 2)
     try await backend.commit([set(paths[2], 1)])
-    while synced.withLock({ $0.last }) != 4, ContinuousClock.now < end {
-      try await Task.sleep(for: .milliseconds(2))
-    }
-    #expect(synced.withLock { $0.last } == 4)
+    try await eventually { synced.withLock { $0.last } == 4 }
     observation.end()
+    let documents = Guarded(0)
+    let other = Listener(.schedule { listener in queue.async { listener.deliver() } }) {
+      guard case .success(let event) = $0 else { return }
+      documents.withLock { $0 = event.list.documents.count }
+    }
+    backend.listen(to: target, from: token, other)
+    try await eventually { documents.withLock(\.self) == 3 }
     backend.stopListening(to: target, listener)
     let count = heard.withLock(\.count)
     try await backend.commit([set(paths[3], 1)])
-    try await Task.sleep(for: .milliseconds(50))
+    try await eventually { documents.withLock(\.self) == 4 }
+    backend.stopListening(to: target, other)
     #expect(heard.withLock { $0.count } == count)
     backend.close()
   }

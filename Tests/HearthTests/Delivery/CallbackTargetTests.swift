@@ -146,7 +146,7 @@ import Testing
     }
     // Where Dispatch has no thread left the others never begin.
     let expected = min(sleepers.count, 200)
-    #expect(await Sleeper.reaches(expected, among: sleepers))
+    #expect(try await Sleeper.reaches(expected, among: sleepers))
 
     let other = try open("other-\(crowd.databases)-\(crowd.listeners)")
     let arrivals = Arrivals()
@@ -186,7 +186,7 @@ import Testing
         let asked = clock.now
         #expect(try await document.getDocument()["n"] as? Int == round)
         arrivals.add("\(name), awaited get", clock.now - asked)
-        #expect(await arrivals.reached(round, prefix: name))
+        #expect(try await arrivals.reached(round, prefix: name))
       }
     }
     let figures = arrivals.figures
@@ -264,12 +264,8 @@ import Testing
 
     static func count(among sleepers: [Sleeper]) -> Int { sleepers.count { $0.isAsleep } }
 
-    static func reaches(_ count: Int, among sleepers: [Sleeper]) async -> Bool {
-      for _ in 0..<12_000 {
-        if Self.count(among: sleepers) >= count { return true }
-        try? await Task.sleep(for: .milliseconds(10))
-      }
-      return false
+    static func reaches(_ count: Int, among sleepers: [Sleeper]) async throws -> Bool {
+      try await becomesTrue { Self.count(among: sleepers) >= count }
     }
 
     var isAsleep: Bool { state.withLock { $0 } }
@@ -325,15 +321,12 @@ import Testing
     }
 
     /// Waits until every listener of this name has the round's news. False if that takes too long.
-    func reached(_ round: Int, prefix: String) async -> Bool {
-      for _ in 0..<60_000 {
-        let isThere = state.withLock { state in
+    func reached(_ round: Int, prefix: String) async throws -> Bool {
+      try await becomesTrue {
+        state.withLock { state in
           state.reached.allSatisfy { !$0.key.hasPrefix(prefix) || $0.value == round }
         }
-        if isThere { return true }
-        try? await Task.sleep(for: .milliseconds(1))
       }
-      return false
     }
 
     var figures: [(String, Figures)] {

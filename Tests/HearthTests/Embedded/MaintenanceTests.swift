@@ -159,9 +159,10 @@ import Testing
     try await db.maintenance.backup(to: path("b.hearth"))
     var snapshots = db.collection("books").snapshots.makeAsyncIterator()
     #expect(try await snapshots.next()?.count == 1)
-    let changes = Task { for try await _ in db.changes(since: nil) {} }
+    let seen = Guarded(0)
+    let changes = Task { for try await _ in db.changes(since: nil) { seen.withLock { $0 += 1 } } }
     // It waits for the next change then.
-    try await Task.sleep(for: .milliseconds(100))
+    try await eventually { seen.withLock(\.self) > 0 }
     #expect(rename(path("b.hearth"), path("a.hearth")) == 0)
     await #expect(throws: NSError.self) { try await changes.value }
     let error = await #expect(throws: NSError.self) { _ = try await snapshots.next() }

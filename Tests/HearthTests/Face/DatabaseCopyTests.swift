@@ -238,13 +238,15 @@ import Testing
     #expect(try await copy.verify().isEqual, "seed \(seed)")
     let verified = copy.token
     let caughtUp = Guarded(0)
+    let batches = Guarded(0)
     let following = Task {
       try await copy.follow { lag in
         if lag.changes == 0 { caughtUp.withLock { $0 += 1 } }
+        batches.withLock { $0 += 1 }
         return true
       }
     }
-    try await Task.sleep(for: .milliseconds(500))
+    try await eventually { batches.withLock(\.self) >= 10 }
     end.come()
     try await writers.value
     try await eventually { try await !copy.hasMissingChanges() }

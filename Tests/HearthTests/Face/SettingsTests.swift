@@ -206,7 +206,7 @@ struct SettingsTests {
     try await db.ttl.setPolicy(collectionGroup: "s", field: "until")
     try await db.document("s/1").setData(["until": Timestamp(seconds: 1, nanoseconds: 0)])
     // A sweeper would look within a second.
-    try await Task.sleep(for: .milliseconds(1500))
+    try await quietTime(.milliseconds(1500))
     #expect(try await db.document("s/1").getDocument().exists)
     #expect(try await db.ttl.deleteExpired() == 1)
     try await db.terminate()

@@ -321,9 +321,7 @@ import Testing
         _ = try await onBlockingThread { ended.wait() }
         #expect(outcomes.withLock(\.self) == [nil, nil, nil], "\(name)")
         #expect(listened.withLock { $0.isEmpty }, "\(name)")
-        for _ in 0..<1000 where finished.withLock(\.count) < others.count {
-          try await Task.sleep(for: .milliseconds(10))
-        }
+        _ = try await becomesTrue { finished.withLock(\.count) == others.count }
         let endless = Set(others.indices).subtracting(finished.withLock(\.self))
         #expect(endless.isEmpty, "\(name): calls \(endless.sorted()) do not end.")
         for (index, other) in others.enumerated() where !endless.contains(index) {

@@ -342,7 +342,7 @@ import Testing
     let keeper = keeper(fixture)
     keeper.start()
     keeper.close()
-    try await Task.sleep(for: .milliseconds(60))
+    try await quietTime(.milliseconds(60))
     #expect(try keeper.list().map(\.isReady) == [false])
   }
 

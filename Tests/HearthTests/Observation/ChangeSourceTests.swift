@@ -77,7 +77,7 @@ import Testing
         removed.append(recorder)
       }
       try fixture.commit(fixture.set("books/\(sequence)", ("n", .integer(Int64(sequence)))))
-      if random.one(in: 4) { usleep(UInt32(random.below(2000))) }
+      if random.one(in: 4) { random.pause(below: 2000) }
     }
     registry.settle()
     for (recorder, from) in kept {
@@ -180,7 +180,7 @@ import Testing
       recorder = Recorder()
       let listener = recorder.listener()
       registry.add(listener, watching: n % 2 == 0 ? .document(dune) : .collection(books))
-      if random.one(in: 2) { usleep(UInt32(random.below(1500))) }
+      if random.one(in: 2) { random.pause(below: 1500) }
       if let last {
         registry.remove(last, watching: n % 2 == 1 ? .document(dune) : .collection(books))
       }
@@ -244,8 +244,7 @@ import Testing
     try await late.asked { late.releaseFirst() }
     // A turn that waits; behind it the result, and then the write.
     try await late.asked { try fixture.commit(fixture.set("books/1", ("n", .null))) }
-    late.releaseFirst()
-    try await Task.sleep(for: .milliseconds(10))
+    try await late.answered { late.releaseFirst() }
     let found = Guarded<(isShown: Bool, duration: Duration)?>(nil)
     fixture.submit([try fixture.set("authors/1", ("n", .null))]) { _ in
       let isShown = added.seen.counts.last == 1
@@ -284,8 +283,7 @@ import Testing
     try await late.asked { late.releaseFirst() }
     // A turn that waits; behind it the result, and then the end of the first listener.
     try await late.asked { try fixture.commit(fixture.set("books/200", ("n", .null))) }
-    late.releaseFirst()
-    try await Task.sleep(for: .milliseconds(20))
+    try await late.answered { late.releaseFirst() }
     for outcome in fixture.commitTogether([names.dropLast().map(fixture.delete)]) {
       _ = try outcome.get()
     }
@@ -311,9 +309,8 @@ import Testing
     registry.remove(leaving, watching: authors)
     let joining = Recorder()
     registry.add(joining.listener(), watching: authors)
-    late.releaseFirst()
     // The failure, when nobody had joined yet.
-    try await Task.sleep(for: .milliseconds(20))
+    try await late.answered { late.releaseFirst() }
     late.release()
     try await eventually { !joining.seen.counts.isEmpty || !joining.seen.failures.isEmpty }
     #expect(joining.seen.counts == [0])
@@ -329,12 +326,14 @@ import Testing
     registry.add(other.listener(), watching: .collection(books))
     registry.settle()
     late.hold()
+    let requests = late.requests
     try fixture.commit(fixture.set("books/dune", ("n", .null)))
+    try blockUntil { late.requests > requests }
     // One whose first result is being read, too.
     let new = Recorder()
     let newListener = new.listener()
     registry.add(newListener, watching: .group("books"))
-    usleep(20_000)
+    registry.queue.sync {}
     registry.remove(listener, watching: .document(dune))
     registry.remove(newListener, watching: .group("books"))
     late.release()
@@ -359,7 +358,7 @@ import Testing
     let mutation = try fixture.set("books/dune", ("n", .null))
     let outcome = Guarded<Writer.Outcome?>(nil)
     fixture.submit([mutation]) { done in outcome.withLock { $0 = done } }
-    try await Task.sleep(for: .milliseconds(20))
+    try await quietTime()
     registry.close()
     late.release()
     try await eventually { outcome.withLock { $0 != nil } }
@@ -458,13 +457,13 @@ import Testing
       registry.queue.sync {}
       return source.deadlines.withLock { $0.map(\.hasPassed) }
     }
-    func wait(for count: Int) {
-      while source.deadlines.withLock(\.count) < count { usleep(1000) }
+    func wait(for count: Int) throws {
+      try blockUntil { source.deadlines.withLock(\.count) >= count }
     }
     let recorders = [Recorder(), Recorder(), Recorder(), Recorder()]
     let listeners = recorders.map { $0.listener() }
     for listener in listeners[..<2] { registry.add(listener, watching: target) }
-    wait(for: 1)
+    try wait(for: 1)
     registry.remove(listeners[0], watching: target)
     #expect(passed() == [false])
     registry.remove(listeners[1], watching: target)
@@ -473,7 +472,7 @@ import Testing
     // It does not join what has been given up.
     registry.add(listeners[2], watching: target)
     gate.signal()
-    wait(for: 2)
+    try wait(for: 2)
     #expect(passed() == [true, false])
     gate.signal()
     registry.settle()
@@ -481,7 +480,7 @@ import Testing
     #expect(recorders.map(\.seen.counts) == [[], [], [100], []])
 
     registry.add(listeners[3], watching: .document(dune))
-    wait(for: 3)
+    try wait(for: 3)
     registry.close()
     #expect(passed() == [true, true, true])
     gate.signal()

@@ -36,7 +36,7 @@ import Testing
     var random = SeededGenerator(seed: 7)
     for round in 1...(Soak.isOn ? 100_000 : 2000) {
       // Some commits come while the ones before are being looked at, some after.
-      if random.below(3) == 0 { usleep(UInt32(random.below(300))) }
+      if random.below(3) == 0 { random.pause(below: 300) }
       let mutation = try fixture.set("a/\(round % 7)", ("n", .integer(Int64(round))))
       for outcome in fixture.commitTogether([[mutation]]) { _ = try outcome.get() }
       guard random.below(4) == 0 else { continue }
@@ -50,7 +50,7 @@ import Testing
     _ = consume other
   }
 
-  @Test func `a process that listens alone is not woken by its own commits`() throws {
+  @Test func `a process that listens alone is not woken by its own commits`() async throws {
     let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
     guard descriptor >= 0 else {
       return print("skipped: other processes use all that the kernel has to watch files")
@@ -68,13 +68,11 @@ import Testing
       for outcome in fixture.commitTogether([[mutation]]) { _ = try outcome.get() }
     }
     for number in 0..<20 { try commit(Int64(number)) }
-    usleep(100_000)
+    try await quietTime(.milliseconds(100))
     #expect(queue.sync { calls.withLock { $0 } } == 0)
     let other = try listener(beside: fixture.store)
     try commit(20)
-    let end = Date(timeIntervalSinceNow: 120)
-    while queue.sync(execute: { calls.withLock { $0 } }) == 0, Date() < end { usleep(1000) }
-    #expect(queue.sync { calls.withLock { $0 } } > 0)
+    try blockUntil { queue.sync { calls.withLock { $0 } } > 0 }
     _ = consume other
   }
 

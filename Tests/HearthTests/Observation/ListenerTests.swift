@@ -368,9 +368,9 @@ extension ListenerRegistry {
       for (query, asker) in askers {
         var told: [Value]?
         // It comes when the writes before it have settled, which may be a little later.
-        for _ in 0..<60_000 where told == nil {
+        try blockUntil {
           told = try asker.take()?.values
-          if told == nil { usleep(1000) }
+          return told != nil
         }
         registry.settle()
         while let event = try asker.take() { told = event.values }
@@ -532,8 +532,12 @@ extension ListenerRegistry {
     let mutations = try (0..<total).map { number in
       try fixture.set("a/\(10_000 + number)", ("n", .integer(Int64(number))))
     }
+    let written = Guarded(0)
     let writing = Task.detached {
-      for mutation in mutations { _ = try await fixture.writer.commit([mutation]) }
+      for mutation in mutations {
+        _ = try await fixture.writer.commit([mutation])
+        written.withLock { $0 += 1 }
+      }
     }
     let faults = Guarded<[String]>([])
     var listeners: [(Listener, DispatchSemaphore)] = []
@@ -557,7 +561,7 @@ extension ListenerRegistry {
       }
       registry.add(listener, watching: target)
       listeners.append((listener, isDone))
-      try await Task.sleep(for: .milliseconds(1))
+      try await eventually { written.withLock(\.self) >= number * 10 }
     }
     try await writing.value
     registry.settle()

@@ -123,10 +123,7 @@ import Testing
     defer { registration.remove() }
     /// More than that are found before the next step.
     func take(_ count: Int) async throws -> [QuerySnapshot] {
-      let deadline = ContinuousClock.now + .seconds(20)
-      while told.withLock({ $0.count < count }), ContinuousClock.now < deadline {
-        try await Task.sleep(for: .milliseconds(1))
-      }
+      _ = try await becomesTrue { told.withLock { $0.count >= count } }
       return told.withLock { told in
         defer { told = [] }
         return told

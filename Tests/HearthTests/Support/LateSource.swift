@@ -1,5 +1,6 @@
 import Dispatch
 import TestSupport
+import Testing
 
 @testable import HearthEngine
 
@@ -22,6 +23,7 @@ final class LateSource: ChangeSource {
     var faults: Faults
     var held: [@Sendable () -> Void]?
     var requests = 0
+    var answers = 0
   }
 
   private let base: any ChangeSource
@@ -64,6 +66,13 @@ final class LateSource: ChangeSource {
     try await eventually { self.requests > before }
   }
 
+  /// Runs `body`, and waits for an answer that it causes.
+  func answered(_ body: () throws -> Void) async throws {
+    let before = shared.withLock(\.answers)
+    try body()
+    try await eventually { self.shared.withLock(\.answers) > before }
+  }
+
   /// True once in `count` times; never if it is 0.
   private func happens(_ count: KeyPath<Faults, Int>) -> Bool {
     shared.withLock { shared in
@@ -87,9 +96,13 @@ final class LateSource: ChangeSource {
   }
 
   fileprivate func answer<Answer: Sendable>(
-    _ done: @escaping Completion<Answer>,
+    _ completion: @escaping Completion<Answer>,
     _ read: @escaping @Sendable (@escaping Completion<Answer>) -> Void
   ) {
+    let done: Completion<Answer> = { [self] result in
+      completion(result)
+      shared.withLock { $0.answers += 1 }
+    }
     if happens(\.transient) { return later { done(.failure(Self.transient)) } }
     let isEarly = shared.withLock { $0.generator.one(in: 2) }
     guard isEarly else { return later { read(done) } }

@@ -246,7 +246,7 @@ struct TTLTests {
       swept.withLock { $0 = count }
       done.signal()
     }
-    while fixture.writer.waitingCount < 2 { usleep(1000) }
+    try blockUntil { fixture.writer.waitingCount >= 2 }
     gate.signal()
     done.wait()
     #expect(swept.withLock { $0 } == 0)

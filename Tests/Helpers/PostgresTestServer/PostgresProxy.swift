@@ -144,7 +144,6 @@
           let before = messages.roundTrips
           messages.take(buffer.prefix(count))
           let cut = note(messages, messages.roundTrips - before)
-          if delay > 0 { usleep(delay) }
           // A part without the end of the commit is undone by the server.
           guard send(buffer, cut == .beforeCommit ? count / 2 : count, to: server) else { return }
           if cut != nil {
@@ -154,7 +153,6 @@
         }
         if polls[1].revents != 0 {
           let count = recv(server, &buffer, buffer.count, 0)
-          if delay > 0 { usleep(delay) }
           guard count > 0 else { return }
           messages.takeAnswer(buffer.prefix(count))
           guard send(buffer, count, to: client) else { return }
@@ -175,6 +173,7 @@
     }
 
     private func send(_ bytes: [UInt8], _ count: Int, to side: Int32) -> Bool {
+      if delay > 0 { usleep(delay) }
       var sent = 0
       while sent < count {
         let written = bytes.withUnsafeBytes {
