@@ -29,16 +29,13 @@ import Testing
   }
 
   /// Each operation is executed by one of two processes, and the subscriptions of both are refreshed.
-  @Test(.enabled(if: !isNoFile, "The helper opens a file."))
+  @Test(.embedded("The helper opens a file."))
   func `random operations of two processes do what a plain reference does`() async throws {
     for seed in Self.scenarios {
       var world = try World(seed, usesProcess: true)
       try await world.play(80)
     }
   }
-
-  private static let isNoFile =
-    ProcessInfo.processInfo.environment["HEARTH_TEST_BACKEND"] != nil
 
   private struct World {
     private let seed: UInt64

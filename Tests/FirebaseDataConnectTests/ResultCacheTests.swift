@@ -651,11 +651,8 @@ import Testing
     try await firestore.terminate()
   }
 
-  private static let isNoFile =
-    ProcessInfo.processInfo.environment["HEARTH_TEST_BACKEND"] != nil
-
   @Test(
-    .timeLimit(patience), .enabled(if: !isNoFile, "The helper opens a file."),
+    .timeLimit(patience), .embedded("The helper opens a file."),
     arguments: [CacheSettings.Storage.memory, .persistent])
   func `mutations of another process make results too old, also by a filter`(
     storage: CacheSettings.Storage

@@ -235,10 +235,6 @@ import Testing
     #expect(runs.withLock(\.self) == 1)
   }
 
-  /// Only a file counts its listeners.
-  private static let isNoFile =
-    ProcessInfo.processInfo.environment["HEARTH_TEST_BACKEND"] != nil
-
   @Test func `a cancelled subscription has no listeners, and without the setting there are none`()
     async throws
   {
@@ -264,7 +260,8 @@ import Testing
   }
 
   private func expectListeners(_ count: Int, _ connector: TestConnector) async throws {
-    if Self.isNoFile { return }
+    // Only a file counts its listeners.
+    if !TestStore.isFile { return }
     #expect(try await connector.firestore.listenerStatistics().listeners == count)
   }
 }

@@ -12,8 +12,6 @@ import Testing
   init() throws { database = try TemporaryDatabase() }
 
   private var firestore: Firestore { database.firestore }
-  private static let isNoFile =
-    ProcessInfo.processInfo.environment["HEARTH_TEST_BACKEND"] != nil
 
   @Test func `edges that were written by hand are checked and repaired`() async throws {
     try await ParseSwift.withFirestore(firestore) {
@@ -145,7 +143,7 @@ import Testing
       let books = try await Book.queryRelations("authors", child: authors[3]).count()
       #expect(books == 1)
       let explained = try await related.countExplain(analyze: true)
-      if !Self.isNoFile {
+      if TestStore.isFile {
         let read = try #require(explained.execution)
         #expect(read.documentsRead == 0 && read.indexEntriesRead <= 200 + 64, "\(explained)")
       }
@@ -169,7 +167,7 @@ import Testing
   }
 
   private func expectTouched(_ plan: QueryExplanation, _ returned: Int) throws {
-    if Self.isNoFile { return }
+    if !TestStore.isFile { return }
     let read = try #require(plan.execution)
     #expect(read.indexEntriesRead <= returned + 10, "\(plan)")
     #expect(read.documentsRead <= returned, "\(plan)")

@@ -16,8 +16,7 @@ import Testing
     case chosen
 
     static var allCases: [Kind] {
-      let isChosen = ProcessInfo.processInfo.environment["HEARTH_TEST_BACKEND"] != nil
-      return isChosen ? [.chosen] : [.embedded, .memory]
+      TestStore.isFile ? [.embedded, .memory] : [.chosen]
     }
   }
 
@@ -72,7 +71,7 @@ import Testing
   /// Otherwise a run over the reference would prove nothing about it.
   @Test func `the public API is tested over the store that was asked for`() throws {
     let backend = try BackendFixture().backend
-    switch ProcessInfo.processInfo.environment["HEARTH_TEST_BACKEND"] {
+    switch TestStore.name {
     case "memory": #expect(backend is MemoryBackend)
     case "postgres": #expect(backend is RemoteBackend)
     default: #expect(backend is EmbeddedBackend)

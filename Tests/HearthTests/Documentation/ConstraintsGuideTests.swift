@@ -1,6 +1,7 @@
 import FirebaseFirestore
 import Foundation
 import HearthTesting
+import TestSupport
 import Testing
 
 /// The snippets of the page on constraints, word for word.

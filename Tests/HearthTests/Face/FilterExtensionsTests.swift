@@ -1,5 +1,6 @@
 import Foundation
 import HearthTesting
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -337,7 +338,7 @@ import Testing
       // A condition that requires the field lets an index serve the order.
       let some = up.whereField("pages", isGreaterThan: 100)
       #expect(try await ids(some) == ["dune", "none"])
-      if isIndexed, ProcessInfo.processInfo.environment["HEARTH_TEST_BACKEND"] != "memory" {
+      if isIndexed, TestStore.name != "memory" {
         let plan = try await some.explain(analyze: true)
         #expect(plan.execution?.documentsRead == 2, "\(plan)")
       }

@@ -1,5 +1,6 @@
 import Foundation
 import HearthTesting
+import TestSupport
 import Testing
 
 @testable import Hearth
