@@ -190,12 +190,10 @@ import Testing
   }
 
   @Test func `a database in memory has no cache in a file`() async throws {
-    let folder = NSTemporaryDirectory() + "no-cache-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let folder = TemporaryFolder()
     let settings = FirestoreSettings()
     settings.cacheSettings = MemoryCacheSettings()
-    let firestore = try Firestore.open(at: folder + "/films.hearth", settings: settings)
+    let firestore = try Firestore.open(at: folder.path + "/films.hearth", settings: settings)
     let template = try connector(1000)
     let connector = DataConnect(
       connectorConfig: template.dataConnect.connectorConfig,
@@ -208,7 +206,7 @@ import Testing
     #expect(try await names.execute().source == .server)
     #expect(try await names.execute().source == .cache)
     #expect(try connector.service().cacheFolder == nil)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
     try await firestore.terminate()
   }
 
@@ -352,12 +350,12 @@ import Testing
 
   /// Connectors with persistent caches on files of one folder.
   private struct Folder {
-    let path = NSTemporaryDirectory() + "caches-\(UUID().uuidString)"
+    private let folder = TemporaryFolder()
+    var path: String { folder.path }
     let compiled: String
     let config: ConnectorConfig
 
     init(_ template: TestConnector) throws {
-      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
       compiled = String(decoding: try JSONEncoder().encode(template.connector), as: UTF8.self)
       config = template.dataConnect.connectorConfig
     }

@@ -10,7 +10,7 @@
   /// Moving between a file and a server.
   @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(patience))
   struct PostgresCopyTests {
-    private let folder = NSTemporaryDirectory() + "/hearth-copy-\(UUID().uuidString)"
+    private let folder = TemporaryFolder()
 
     private final class End: Sendable {
       private let state = Guarded(false)
@@ -19,16 +19,14 @@
     }
 
     private func openFile(_ name: String) throws -> Firestore {
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       let settings = FirestoreSettings()
       settings.durability = .unsafeWithoutFlushing
       settings.mapSizeBytes = 1 << 30
-      return try Firestore.open(at: "\(folder)/\(name).hearth", settings: settings)
+      return try Firestore.open(at: "\(folder.path)/\(name).hearth", settings: settings)
     }
 
     private func close(_ databases: Firestore...) async throws {
       for db in databases { try await db.terminate() }
-      try? FileManager.default.removeItem(atPath: folder)
     }
 
     /// Fields of every type.

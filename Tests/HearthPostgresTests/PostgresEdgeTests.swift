@@ -281,8 +281,8 @@
       let old = try PostgresServer.open(url, as: "old")
       try await old.document("c/1").setData(["n": 1])
       let token = try await old.changeToken()
-      let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).sql").path
-      defer { try? FileManager.default.removeItem(atPath: file) }
+      let folder = TemporaryFolder()
+      let file = folder.path + "/dump.sql"
       let dump = "pg_dump '\(url)' --schema=$(psql '\(url)' -Atc 'SELECT current_schema()')"
       #expect(try Self.shell("\(dump) > \(file)") == 0)
       try await old.document("c/2").setData(["n": 2])

@@ -15,19 +15,17 @@
     }
 
     @Test func `the same over TLS`() async throws {
-      let folder = NSTemporaryDirectory() + "tls-\(UUID().uuidString)"
-      defer { try? FileManager.default.removeItem(atPath: folder) }
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-      try await GoClient.run("pings", ["certificate", folder])
+      let folder = TemporaryFolder()
+      try await GoClient.run("pings", ["certificate", folder.path])
       // Without Go there is none.
-      guard FileManager.default.fileExists(atPath: folder + "/cert.pem") else { return }
+      guard FileManager.default.fileExists(atPath: folder.path + "/cert.pem") else { return }
       try await TestServer.run({
         $0.tls = .init(
-          certificatePath: folder + "/cert.pem", keyPath: folder + "/key.pem")
+          certificatePath: folder.path + "/cert.pem", keyPath: folder.path + "/key.pem")
       }) {
         try await GoClient.run(
           "pings",
-          ["127.0.0.1:\($0.port)"] + (Soak.isOn ? ["5200", "65"] : ["1000", "2"]) + [folder])
+          ["127.0.0.1:\($0.port)"] + (Soak.isOn ? ["5200", "65"] : ["1000", "2"]) + [folder.path])
       }
     }
 

@@ -1,6 +1,7 @@
 #if Server
   import Foundation
   import HearthServer
+  import TestSupport
   import Testing
 
   /// The snippets of the page on the server, word for word.
@@ -15,7 +16,7 @@
 
     @Test func `a key that is too short is refused before anything listens`() async throws {
       await #expect(throws: NSError.self) {
-        try await serve(NSTemporaryDirectory() + "guide-\(UUID().uuidString)", keys: ["short"])
+        try await serve(TemporaryFolder().path, keys: ["short"])
       }
     }
 

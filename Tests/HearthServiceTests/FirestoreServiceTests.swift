@@ -9,15 +9,9 @@
   import TestSupport
   import Testing
 
-  @Suite final class FirestoreServiceTests {
-    private let folder = NSTemporaryDirectory() + "/hearth-service-\(UUID().uuidString)"
-    private var path: String { folder + "/books.hearth" }
-
-    init() throws {
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: folder) }
+  @Suite struct FirestoreServiceTests {
+    private let folder = TemporaryFolder()
+    private var path: String { folder.path + "/books.hearth" }
 
     @Test func `a graceful shutdown does what was handed over, and closes the file`() async throws {
       let db = try Firestore.open(at: path)

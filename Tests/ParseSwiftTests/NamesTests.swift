@@ -287,10 +287,8 @@ private struct Leaflet: ParseObject, ParseQueryScorable {
 
   @Test func `a file has addresses, and a local copy`() throws {
     try withDatabase {
-      let folder = FileManager.default.temporaryDirectory.appending(path: "names-\(UUID())")
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      defer { try? FileManager.default.removeItem(at: folder) }
-      let source = folder.appending(path: "a.txt")
+      let folder = TemporaryFolder()
+      let source = folder.url.appending(path: "a.txt")
       let bytes = Data("hello".utf8)
       try bytes.write(to: source)
       for file in [

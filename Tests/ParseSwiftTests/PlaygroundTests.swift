@@ -334,9 +334,9 @@ private func result<Value: Sendable>(
   func `page 9, files`() async throws {
     try await ParseSwift.withFirestore(database.firestore) {
       var score = GameScore(points: 52)
-      let file = FileManager.default.temporaryDirectory.appending(path: "logo-\(UUID()).svg")
+      let folder = TemporaryFolder()
+      let file = folder.url.appending(path: "logo.svg")
       try Data("<svg/>".utf8).write(to: file)
-      defer { try? FileManager.default.removeItem(at: file) }
       // Changed: the link is that of a file on this machine.
       let linkToFile = file
       score.picture = ParseFile(name: "profile.svg", cloudURL: linkToFile)

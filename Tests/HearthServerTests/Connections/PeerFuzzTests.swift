@@ -17,8 +17,8 @@
   @Suite struct PeerFuzzTests {
     @Test(arguments: [false, true])
     func `no request ends the process`(hasKeys: Bool) async throws {
-      let report = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
-      defer { try? FileManager.default.removeItem(atPath: report) }
+      let folder = TemporaryFolder()
+      let report = folder.path + "/report"
       await #expect(processExitsWith: .success) { [hasKeys, report = report as String] in
         let fuzz = try PeerFuzz(hasKeys: hasKeys, reportPath: report)
         do {

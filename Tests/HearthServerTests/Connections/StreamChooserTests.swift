@@ -1,5 +1,6 @@
 #if Server
   import Foundation
+  import TestSupport
   import Testing
 
   @testable import HearthServer
@@ -97,8 +98,8 @@
           .replacing("(", with: "%28").replacing(")", with: "%29")
         let body =
           #"{"fields": {"text": {"stringValue": "\#(String(repeating: "x", count: 300_000))"}}}"#
-        let file = NSTemporaryDirectory() + "body-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: file) }
+        let folder = TemporaryFolder()
+        let file = folder.path + "/body"
         try body.write(toFile: file, atomically: true, encoding: .utf8)
         let curl =
           "curl -sS --http2-prior-knowledge -o /dev/null -w '%{http_version} %{http_code}\\n'"

@@ -18,8 +18,8 @@
         ->
         Void
     ) async throws {
-      let folder = NSTemporaryDirectory() + "absent-\(UUID().uuidString)"
-      defer { try? FileManager.default.removeItem(atPath: folder) }
+      let temporary = TemporaryFolder()
+      let folder = temporary.path + "/databases"
       try await TestServer.run({ $0.isEmulator = true }, folder: folder) { server in
         try await body(server) {
           ((try? FileManager.default.subpathsOfDirectory(atPath: folder)) ?? [])

@@ -11,10 +11,9 @@
   /// A folder has any number of databases, of which few are open.
   @Suite(.timeLimit(patience)) struct DatabaseCatalogTests {
     @Test func `of many databases, those that nobody uses are closed`() async throws {
-      let folder = NSTemporaryDirectory() + "catalog-\(UUID().uuidString)"
-      defer { try? FileManager.default.removeItem(atPath: folder) }
+      let folder = TemporaryFolder()
       let catalog = try DatabaseCatalog(
-        at: folder, creates: true, EmbeddedBackend.Settings(), ServedIndexes(), openLimit: 3,
+        at: folder.path, creates: true, EmbeddedBackend.Settings(), ServedIndexes(), openLimit: 3,
         logger: Logger(label: "test"))
       defer { catalog.close() }
       func name(_ number: Int) throws -> DatabaseName {
@@ -43,10 +42,9 @@
     }
 
     @Test func `calls at once open a database once, and none after the end`() async throws {
-      let folder = NSTemporaryDirectory() + "catalog-\(UUID().uuidString)"
-      defer { try? FileManager.default.removeItem(atPath: folder) }
+      let folder = TemporaryFolder()
       let catalog = try DatabaseCatalog(
-        at: folder, creates: true, EmbeddedBackend.Settings(), ServedIndexes(), openLimit: 3,
+        at: folder.path, creates: true, EmbeddedBackend.Settings(), ServedIndexes(), openLimit: 3,
         logger: Logger(label: "test"))
       let names = try (0..<3).map { try DatabaseName("projects/p\($0)/databases/(default)") }
       let used = try await withThrowingTaskGroup(of: (Int, ObjectIdentifier).self) { calls in
@@ -70,8 +68,9 @@
     private static func run(
       _ body: (_ folder: String, _ catalog: DatabaseCatalog) async throws -> Void
     ) async throws {
-      let folder = NSTemporaryDirectory() + "catalog-\(UUID().uuidString)"
-      defer { try? FileManager.default.removeItem(atPath: folder) }
+      let temporary = TemporaryFolder()
+      // It is not there until a database is.
+      let folder = temporary.path + "/databases"
       let catalog = try DatabaseCatalog(
         at: folder, creates: true, EmbeddedBackend.Settings(), ServedIndexes(), databaseLimit: 5,
         logger: Logger(label: "test"))

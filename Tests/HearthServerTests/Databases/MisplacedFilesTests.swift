@@ -14,10 +14,8 @@
     private static func run(
       _ body: @escaping @Sendable (_ path: String, TestServer, RecordedLog) async throws -> Void
     ) async throws {
-      let folder = NSTemporaryDirectory() + "misplaced-\(UUID().uuidString)"
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-      defer { try? FileManager.default.removeItem(atPath: folder) }
-      let path = folder + "/books.hearth"
+      let folder = TemporaryFolder()
+      let path = folder.path + "/books.hearth"
       let backend = try EmbeddedBackend(
         at: path, named: path, EmbeddedBackend.Settings(), logger: Logger(label: "test"))
       let log = RecordedLog()

@@ -2,6 +2,7 @@
   import Foundation
   import HearthEngine
   import Logging
+  import TestSupport
   import Testing
 
   @testable import HearthServer
@@ -9,10 +10,8 @@
   /// How long past states can be read is part of the file.
   @Suite struct RetentionTests {
     @Test func `backups, restored files and repaired ones keep it`() async throws {
-      let folder = NSTemporaryDirectory() + "retention-\(UUID().uuidString)"
-      defer { try? FileManager.default.removeItem(atPath: folder) }
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-      func path(_ name: String) -> String { folder + "/" + name + ".hearth" }
+      let folder = TemporaryFolder()
+      func path(_ name: String) -> String { folder.path + "/" + name + ".hearth" }
       func open(_ name: String) throws -> EmbeddedBackend {
         try EmbeddedBackend(
           at: path(name), named: path(name), EmbeddedBackend.Settings(),

@@ -241,11 +241,8 @@
     }
 
     @Test func `files get an hour of history, unless they have a retention`() async throws {
-      let folder = NSTemporaryDirectory() + "retention-\(UUID().uuidString)"
-      defer { try? FileManager.default.removeItem(atPath: folder) }
-      try FileManager.default.createDirectory(
-        atPath: folder, withIntermediateDirectories: true)
-      let path = folder + "/a.hearth"
+      let folder = TemporaryFolder()
+      let path = folder.path + "/a.hearth"
       func stored() throws -> ChangeLogRetention? {
         let backend = try EmbeddedBackend(
           at: path, named: path, EmbeddedBackend.Settings(), logger: .init(label: "test"))

@@ -68,11 +68,9 @@
     }
 
     @Test func `an export is imported again`() async throws {
-      let folder = NSTemporaryDirectory() + "export-\(UUID().uuidString)"
-      defer { try? FileManager.default.removeItem(atPath: folder) }
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let folder = TemporaryFolder()
       @Sendable func body(_ name: String, _ database: String = TestServer.database) -> String {
-        #"{"database": "\#(database)", "export_directory": "\#(folder)", "export_name": "\#(name)"}"#
+        #"{"database": "\#(database)", "export_directory": "\#(folder.path)", "export_name": "\#(name)"}"#
       }
       try await TestServer.run({ $0.isEmulator = true }) { server in
         let path = "/emulator/v1/projects/test:"

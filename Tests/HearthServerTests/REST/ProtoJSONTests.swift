@@ -2,6 +2,7 @@
   import FirestoreProtocol
   import Foundation
   import Hearth
+  import TestSupport
   import Testing
 
   @testable import HearthCLI
@@ -407,10 +408,8 @@
     // MARK: The readers
 
     private static func inFolder(_ body: (String) async throws -> Void) async throws {
-      let folder = NSTemporaryDirectory() + "proto-json-\(UUID().uuidString)"
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-      defer { try? FileManager.default.removeItem(atPath: folder) }
-      try await body(folder)
+      let folder = TemporaryFolder()
+      try await body(folder.path)
     }
 
     private static func json(_ row: Row, _ number: Int) -> String {

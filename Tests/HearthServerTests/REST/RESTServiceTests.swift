@@ -90,10 +90,8 @@
     }
 
     @Test func `a database that is open for reading only refuses writes`() async throws {
-      let folder = NSTemporaryDirectory() + "/read-only-\(UUID().uuidString)"
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-      defer { try? FileManager.default.removeItem(atPath: folder) }
-      let path = folder + "/books.hearth"
+      let folder = TemporaryFolder()
+      let path = folder.path + "/books.hearth"
       var settings = EmbeddedBackend.Settings()
       func open() throws -> EmbeddedBackend {
         try EmbeddedBackend(at: path, named: path, settings, logger: Logger(label: "test"))

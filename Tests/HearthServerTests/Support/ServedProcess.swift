@@ -11,15 +11,14 @@
       let log: String
     }
 
-    let folder: String
+    private let temporary = TemporaryFolder()
+    var folder: String { temporary.path }
     private let process = Process()
     private var output: String { folder + "/output" }
     private var errors: String { folder + "/errors" }
 
     /// The port is free, and the folder is the working directory.
     init(_ arguments: [String], files: [String: String] = [:]) throws {
-      folder = NSTemporaryDirectory() + "serve-\(UUID().uuidString)"
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       for (name, content) in files { try write(name, content) }
       for path in [output, errors] { try Data().write(to: URL(filePath: path)) }
       process.executableURL = URL(filePath: PythonClient.hearth)
@@ -31,10 +30,7 @@
       try process.run()
     }
 
-    deinit {
-      if process.isRunning { kill(process.processIdentifier, SIGKILL) }
-      try? FileManager.default.removeItem(atPath: folder)
-    }
+    deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
 
     /// Writes a file that only its owner may read.
     func write(_ name: String, _ content: String) throws {
