@@ -1,5 +1,6 @@
 #if Server
   import Foundation
+  import HearthEngine
   import TestSupport
   import Testing
 
@@ -45,20 +46,15 @@
     /// be built.
     static func run(_ name: String, _ arguments: [String]) async throws {
       // The server in this process needs the threads of async code.
-      try await withCheckedThrowingContinuation { continuation in
-        Thread.detachNewThread {
-          continuation.resume(
-            with: Result {
-              let (status, built) = try PythonClient.execute(PythonClient.installer, ["go", name])
-              guard status == 0, let program = built.split(separator: "\n").last else {
-                print("skipped: \(name).go. The Go client cannot be installed.")
-                return
-              }
-              let (end, output) = try PythonClient.execute(String(program), arguments)
-              #expect(end == 0, "\(name).go: \(output)")
-              print(output, terminator: "")
-            })
+      try await onBlockingThread {
+        let (status, built) = try PythonClient.execute(PythonClient.installer, ["go", name])
+        guard status == 0, let program = built.split(separator: "\n").last else {
+          print("skipped: \(name).go. The Go client cannot be installed.")
+          return
         }
+        let (end, output) = try PythonClient.execute(String(program), arguments)
+        #expect(end == 0, "\(name).go: \(output)")
+        print(output, terminator: "")
       }
     }
   }

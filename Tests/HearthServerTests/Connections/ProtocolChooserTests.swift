@@ -3,6 +3,7 @@
   import Foundation
   import GRPCCore
   import GRPCNIOTransportHTTP2Posix
+  import HearthEngine
   import MetricsTestKit
   import TestSupport
   import Testing
@@ -162,12 +163,20 @@
       let (connections, begin) = try await TestServer.run({ $0.metrics = metrics }) { server in
         try await server.set(TestServer.root + "/a/b", 1)
         let keepAlive = Self.ok.replacing("Connection: close\r\n", with: "")
+        let isAnswered = Guarded(false)
         let connections = [keepAlive, "PRI", "GET / HTTP/1.1\r\nHos"].map { text in
-          Task { [port = server.port] in try await RawConnection.send(text, port: port) }
+          Task { [port = server.port] in
+            try await RawConnection.send(
+              [Array(text.utf8)],
+              until: { _ in
+                isAnswered.withLock { $0 = true }
+                return false
+              }, port: port)
+          }
         }
         // These, and that of the client.
         let opened = try metrics.expectMeter("hearth_server_connections")
-        try await eventually { opened.values.last == 4 }
+        try await eventually { opened.values.last == 4 && isAnswered.withLock(\.self) }
         return (connections, ContinuousClock.now)
       }
       for connection in connections { _ = try await connection.value }

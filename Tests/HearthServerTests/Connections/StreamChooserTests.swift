@@ -1,5 +1,6 @@
 #if Server
   import Foundation
+  import HearthEngine
   import TestSupport
   import Testing
 
@@ -114,12 +115,7 @@
     }
 
     private func shell(_ script: String) async throws -> String {
-      try await withCheckedThrowingContinuation { continuation in
-        Thread.detachNewThread {
-          continuation.resume(
-            with: Result { try PythonClient.execute("/bin/sh", ["-c", script]).output })
-        }
-      }
+      try await onBlockingThread { try PythonClient.execute("/bin/sh", ["-c", script]).output }
     }
   }
 #endif

@@ -1,5 +1,6 @@
 #if Server
   import Foundation
+  import HearthEngine
   import Testing
 
   /// Scripts with Google's Python client, which Scripts/clients installs.
@@ -27,11 +28,7 @@
     /// client.
     static func run(_ script: String, port: Int? = nil, _ arguments: [String] = []) async throws {
       // The server in this process needs the threads of async code.
-      try await withCheckedThrowingContinuation { continuation in
-        Thread.detachNewThread {
-          continuation.resume(with: Result { try runBlocking(script, port, arguments) })
-        }
-      }
+      try await onBlockingThread { try runBlocking(script, port, arguments) }
     }
 
     private static func runBlocking(_ script: String, _ port: Int?, _ arguments: [String]) throws {

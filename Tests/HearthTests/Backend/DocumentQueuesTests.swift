@@ -46,12 +46,7 @@ import Testing
         hasLock.signal()
       }
     }
-    await withCheckedContinuation { continuation in
-      Thread.detachNewThread {
-        hasLock.wait()
-        continuation.resume()
-      }
-    }
+    try await onBlockingThread { hasLock.wait() }
     let now = Timestamp(Instant.now())
     _ = try await backend.versioned(.documents(at: [ResourcePath(["a", "b"])]), at: now).answer
       .documents

@@ -345,9 +345,5 @@ import Testing
 /// Without a thread of the cooperative pool.
 @discardableResult
 private func wait(for semaphore: DispatchSemaphore) async -> Bool {
-  await withCheckedContinuation { continuation in
-    Thread.detachNewThread {
-      continuation.resume(returning: semaphore.wait(timeout: .now() + 110) == .success)
-    }
-  }
+  (try? await onBlockingThread { semaphore.wait(timeout: .now() + 110) }) == .success
 }
