@@ -176,6 +176,7 @@ import Testing
       let environment = try file.open()
       let table = environment.table("t")
       let threads = Threads()
+      let transactions = Count()
       for index in 0..<8 {
         threads.start {
           do {
@@ -187,11 +188,12 @@ import Testing
               } else {
                 try environment.read { _ = try $0.text(table, "a") }
               }
+              transactions.add(1)
             }
           } catch LMDBError.closed {}
         }
       }
-      usleep(2000)
+      try blockUntil { transactions.value >= 50 }
       environment.close()
       #expect(threads.join() == [])
       try file.open().close()

@@ -43,7 +43,8 @@ extension HearthTestHelper {
     let db = try Firestore.open(at: path, settings: settings)
     _ = try await db.ttl.policies()
     Self.say("ready")
-    while true { try await Task.sleep(for: .seconds(1)) }
+    _ = readLine()
+    try await db.terminate()
   }
 }
 
