@@ -2,58 +2,130 @@ import Dispatch
 
 /// New listeners: their first results, and the queries that are added for them.
 extension ListenerRegistry {
-  func attach(_ listener: Listener, _ target: Listener.Target, from start: Start) {
-    guard !listener.isRemoved else { return conclude() }
+  struct Load {
+    let target: Listener.Target
+    let start: Start
+    var listeners: [Listener]
+    /// Acknowledgements of writes that the first result may show.
+    var acknowledgements: [ObjectIdentifier: Acknowledgement] = [:]
+    /// Ends the read when all of the listeners are removed.
+    let reading = ReadCancellation()
+    let began = ContinuousClock.now
+    var failedAttempts = 0
+
+    var isWanted: Bool { listeners.contains { !$0.isRemoved } }
+  }
+
+  /// First results being read.
+  struct Loads {
+    var all: [Int: Load] = [:]
+    /// The one that later listeners of a target join.
+    var shared: [Listener.Target: Int] = [:]
+    private(set) var last = 0
+    /// Called when the loads up to a number have their results.
+    var waiters: [(last: Int, body: @Sendable () -> Void)] = []
+
+    var isEmpty: Bool { all.isEmpty }
+
+    mutating func add(_ load: Load) -> Int {
+      last += 1
+      all[last] = load
+      return last
+    }
+
+    /// Later listeners read for themselves.
+    mutating func unshare(_ number: Int) {
+      if let target = all[number]?.target, shared[target] == number { shared[target] = nil }
+    }
+
+    /// Ends the read if its listeners are removed. A file that is closed, and later listeners, would
+    /// wait for it. The load stays until the read has ended.
+    mutating func abandon(_ number: Int) {
+      guard let load = all[number], !load.isWanted else { return }
+      load.reading.cancel()
+      unshare(number)
+    }
+
+    mutating func remove(_ number: Int) -> Load? {
+      unshare(number)
+      return all.removeValue(forKey: number)
+    }
+
+    /// The results will show these writes. A read that takes long is not waited for, like a callback.
+    mutating func show(_ acknowledgements: some Collection<Acknowledgement>) {
+      guard !acknowledgements.isEmpty, !all.isEmpty else { return }
+      let earliest = ContinuousClock.now - Acknowledgements.patience
+      for number in Array(all.keys) {
+        guard let (scope, began) = all[number].map({ ($0.target.scope, $0.began) }),
+          began > earliest
+        else { continue }
+        for acknowledgement in acknowledgements
+        where acknowledgement.paths.contains(where: scope.contains) {
+          let id = ObjectIdentifier(acknowledgement)
+          let known = all[number]?.acknowledgements.updateValue(acknowledgement, forKey: id)
+          if known == nil { acknowledgement.hold() }
+        }
+      }
+    }
+  }
+
+  struct Loaded: Sendable {
+    var view: MaterializedQuery
+    /// The state that the listener resumes from.
+    var past: ResultList?
+    var isFullResync = false
+  }
+
+  /// Begins a turn for a new listener.
+  func attach(_ listener: Listener, _ target: Listener.Target, from start: Start) -> Goal? {
+    guard !listener.isRemoved else { return nil }
     if let end = state.end {
       self.end(listener, of: target, with: end.status)
-      return conclude()
+      return nil
     }
     // First, so that completions find the listener in any case.
-    state.lastLoad += 1
-    let number = state.lastLoad
-    state.loads[number] = Load(target: target, start: start, listeners: [listener])
+    let number = state.loads.add(Load(target: target, start: start, listeners: [listener]))
     listener.load = number
-    showInLoads(state.unreleased.values)
-    guard start == .now, state.views[target] != nil else {
-      load(number)
-      return conclude()
-    }
-    catchUp(atEnd: { [self] in
-      // Catching up may have ended the materialized query.
-      guard let view = state.views[target] else { return load(number) }
-      finishLoad(number) { join($0, view) }
-    })
+    state.loads.show(state.unreleased.values)
+    if start == .now, state.views[target] != nil { return .join(load: number) }
+    load(number)
+    return nil
   }
 
   /// Reads the first result, or waits for one that is being read.
   func load(_ number: Int) {
-    guard let load = state.loads[number] else { return }
-    // Its read is cancelled: nobody may join it.
-    guard isWanted(number) else { return failLoad(number, with: nil) }
+    guard let load = wanted(number) else { return }
     if load.start == .now {
-      if let shared = state.sharedLoads[load.target] {
-        state.loads[number] = nil
-        state.loads[shared]?.listeners += load.listeners
+      if let shared = state.loads.shared[load.target] {
+        state.loads.all[number] = nil
+        state.loads.all[shared]?.listeners += load.listeners
         for listener in load.listeners { listener.load = shared }
         for (id, acknowledgement) in load.acknowledgements {
-          let known = state.loads[shared]?.acknowledgements.updateValue(acknowledgement, forKey: id)
+          let known = state.loads.all[shared]?.acknowledgements.updateValue(
+            acknowledgement, forKey: id)
           known?.release()
         }
         return
       }
-      state.sharedLoads[load.target] = number
+      state.loads.shared[load.target] = number
     }
-    read(number, load.target, from: load.start)
+    read(number)
   }
 
-  func read(
-    _ number: Int, _ target: Listener.Target, from start: Start, failedAttempts: Int = 0
-  ) {
-    guard let reading = state.loads[number]?.reading else { return }
+  /// The load, unless it has ended. If its listeners are removed, nobody may join it: it ends now.
+  private func wanted(_ number: Int) -> Load? {
+    if let load = state.loads.all[number], load.isWanted { return load }
+    failLoad(number, with: nil)
+    return nil
+  }
+
+  private func read(_ number: Int) {
+    guard let load = state.loads.all[number] else { return }
+    let (target, start, reading) = (load.target, load.start, load.reading)
     let read = { @Sendable [self] in
-      load(target, from: start, until: .at(reading)) { [self] loaded in
+      self.read(target, from: start, until: .at(reading)) { [self] loaded in
         queue.async { [self] in
-          turn { [self] in install(loaded, number, failedAttempts: failedAttempts) }
+          turn { [self] in install(loaded, number) }
         }
       }
     }
@@ -64,27 +136,10 @@ extension ListenerRegistry {
     queue.asyncAfter(deadline: .now() + delay / .seconds(1), execute: body)
   }
 
-  /// The load exists, and one of its listeners was not removed.
-  func isWanted(_ number: Int) -> Bool {
-    state.loads[number]?.listeners.contains { !$0.isRemoved } == true
-  }
-
-  /// Ends the read for a listener that is removed, unless others wait for the same result. A file
-  /// that is closed, and later listeners, would wait for it.
-  func abandonLoad(of listener: Listener) {
-    guard let number = listener.load, let load = state.loads[number], !isWanted(number) else {
-      return
-    }
-    load.reading.cancel()
-    // It stays until the read has ended. A listener that comes meanwhile reads for itself.
-    if state.sharedLoads[load.target] == number { state.sharedLoads[load.target] = nil }
-  }
-
   /// The listeners of a load have their result, or will never get it.
-  func finishLoad(_ number: Int, _ body: (Load) -> Void) {
-    guard var load = state.loads.removeValue(forKey: number) else { return }
+  private func finishLoad(_ number: Int, _ body: (Load) -> Void) {
+    guard var load = state.loads.remove(number) else { return }
     load.reading.cancel()
-    if state.sharedLoads[load.target] == number { state.sharedLoads[load.target] = nil }
     load.listeners.removeAll(where: \.isRemoved)
     body(load)
     for acknowledgement in load.acknowledgements.values { acknowledgement.release() }
@@ -99,21 +154,15 @@ extension ListenerRegistry {
   }
 
   func callLoadWaiters() {
-    guard !state.loadWaiters.isEmpty else { return }
-    let earliest = state.loads.keys.min() ?? .max
-    let due = state.loadWaiters.filter { $0.last < earliest }
-    state.loadWaiters.removeAll { $0.last < earliest }
-    for waiter in due { waiter.body() }
+    guard !state.loads.waiters.isEmpty else { return }
+    let earliest = state.loads.all.keys.min() ?? .max
+    let due = state.loads.waiters.filter { $0.last < earliest }
+    state.loads.waiters.removeAll { $0.last < earliest }
+    for waiter in due { turn { .call(waiter.body) } }
   }
 
-  struct Loaded: Sendable {
-    var view: MaterializedQuery
-    /// The state that the listener resumes from.
-    var past: ResultList?
-    var isFullResync = false
-  }
-
-  func load(
+  /// Reads the result of a new query, and the earlier one that its listener knows.
+  private func read(
     _ target: Listener.Target, from start: Start, until deadline: ReadDeadline,
     _ done: @escaping Completion<Loaded>
   ) {
@@ -122,20 +171,26 @@ extension ListenerRegistry {
     source.read(until: deadline) { [self] result in
       do throws(Status) {
         let state = try result.get()
-        fill(view, in: state, isFirst: true) { [self] filled in
-          do {
-            try filled.get()
-            guard case .after(let sequence) = start else {
-              return done(.success(Loaded(view: view, isFullResync: start == .reset)))
+        fill(view, in: state, isFirst: true) { filled in
+          if case .failure(let status) = filled { return done(.failure(status)) }
+          // If the state of the token is newer, it was lost: the newest commits of a file without
+          // flushes, or a file that was replaced by an older one.
+          guard case .after(let sequence) = start, sequence <= view.sequence else {
+            return done(.success(Loaded(view: view, isFullResync: start != .now)))
+          }
+          guard let request = view.pastRequest else {
+            // Values are delivered as a whole anyway.
+            let isFullResync = view.event().values == nil
+            return done(.success(Loaded(view: view, isFullResync: isFullResync)))
+          }
+          state.fetch(request, asOf: sequence, isFirst: false) { fetched in
+            do {
+              done(.success(Loaded(view: view, past: try view.list(of: fetched.get()))))
+            } catch let status as Status where status.isOfTheLog {
+              done(.success(Loaded(view: view, isFullResync: true)))
+            } catch {
+              done(.failure(Status(observing: error)))
             }
-            // The state of the token was lost: the newest commits of a file without flushes, or a file
-            // that was replaced by an older one.
-            guard sequence <= view.sequence else {
-              return done(.success(Loaded(view: view, isFullResync: true)))
-            }
-            load(view, asOf: sequence, state, done)
-          } catch {
-            done(.failure(Status(observing: error)))
           }
         }
       } catch {
@@ -144,176 +199,39 @@ extension ListenerRegistry {
     }
   }
 
-  /// Makes the requests of a query that is in no turn, one after another.
-  func fill(
-    _ view: MaterializedQuery, in state: any SourceState, isFirst: Bool,
-    _ done: @escaping Completion<Void>
-  ) {
-    guard let request = view.request else { return done(.success(())) }
-    state.fetch(request, asOf: nil, isFirst: isFirst) { [self] fetched in
-      do {
-        try view.hold(fetched.get(), asOf: state.sequence)
-      } catch {
-        return done(.failure(Status(observing: error)))
-      }
-      fill(view, in: state, isFirst: isFirst, done)
-    }
-  }
-
-  func load(
-    _ view: MaterializedQuery, asOf sequence: UInt64, _ state: any SourceState,
-    _ done: @escaping Completion<Loaded>
-  ) {
-    guard let request = view.pastRequest else {
-      switch view.target {
-      case .joined, .query: return done(.success(Loaded(view: view, isFullResync: true)))
-      default: break
-      }
-      return done(.success(Loaded(view: view, past: ResultList())))
-    }
-    state.fetch(request, asOf: sequence, isFirst: false) { fetched in
-      do {
-        done(.success(Loaded(view: view, past: try view.list(of: fetched.get()))))
-      } catch let status as Status where status.isOfTheLog {
-        done(.success(Loaded(view: view, isFullResync: true)))
-      } catch {
-        done(.failure(Status(observing: error)))
-      }
-    }
-  }
-
-  func install(_ loaded: Result<Loaded, Status>, _ number: Int, failedAttempts: Int) {
-    guard isWanted(number), let load = state.loads[number] else {
-      failLoad(number, with: nil)
-      return conclude()
-    }
-    if case .failure(let status) = loaded,
-      let delay = source.retryDelay(after: status, attempt: failedAttempts)
-    {
-      after(delay) { [self] in
-        read(number, load.target, from: load.start, failedAttempts: failedAttempts + 1)
-      }
-      return conclude()
-    }
-    // Later listeners read for themselves: this turn may end the load.
-    if state.sharedLoads[load.target] == number { state.sharedLoads[load.target] = nil }
+  private func install(_ loaded: Result<Loaded, Status>, _ number: Int) -> Goal? {
+    guard let load = wanted(number) else { return nil }
     switch loaded {
-    case .failure(let status):
-      failLoad(number, with: status)
-      conclude()
     case .success(let loaded):
-      // In this order: a commit after the state that is read here gives a signal.
-      begin()
-      catchUp(
-        inState: { [self] state in add(loaded.view, in: state) },
-        atEnd: { [self] in
-          guard let view = state.views[loaded.view.target] else {
-            return failLoad(number, with: state.turn.failure)
-          }
-          finishLoad(number) {
-            join($0, view, after: loaded.past, isFullResync: loaded.isFullResync)
-          }
-        })
+      // Later listeners read for themselves: this turn may end the load.
+      state.loads.unshare(number)
+      // In this order: a commit after the state that is read next gives a signal.
+      watch()
+      return .add(loaded, load: number)
+    case .failure(let status):
+      if let delay = source.retryDelay(after: status, attempt: load.failedAttempts) {
+        state.loads.all[number]?.failedAttempts += 1
+        after(delay) { [self] in read(number) }
+      } else {
+        failLoad(number, with: status)
+      }
+      return nil
     }
-  }
-
-  // MARK: New queries
-
-  /// Lets a new materialized query, and no other, apply what was committed since it was read.
-  ///
-  /// The others have applied these changes in one step. Replaying them would show intermediate
-  /// versions that the others have skipped.
-  func add(_ view: MaterializedQuery, in source: any SourceState) {
-    if state.views[view.target] != nil { return conclude() }
-    if view.mustFetch { return fetch(view, in: source) }
-    // Like those that were added before; see `update`.
-    if view.isTimed { view.move(to: self.source.now) }
-    guard view.sequence < state.sequence else { return complete(view, in: source) }
-    let alone = ListenerIndex()
-    view.addRoutes(to: alone)
-    source.changes(
-      after: view.sequence, into: ChangeSteps(watchedBy: alone, tuning),
-      continuing { [self] result in
-        do {
-          let steps = try result.get()
-          for step in steps.steps {
-            for touched in try touched(by: step, steps.index) {
-              _ = try touched.update(to: step.sequence)
-              if touched.mustFetch { return fetch(view, in: source) }
-              touched.renewRoutes(in: steps.index)
-            }
-          }
-          complete(view, in: source)
-        } catch let status as Status where status.isOfTheLog {
-          fetch(view, in: source)
-        } catch {
-          failToAdd(Status(observing: error))
-        }
-      })
-  }
-
-  func fetch(_ view: MaterializedQuery, in source: any SourceState) {
-    view.skipChanges()
-    complete(view, in: source)
-  }
-
-  /// Makes the requests of a query, and inserts it.
-  func complete(_ view: MaterializedQuery, in source: any SourceState) {
-    guard let request = view.request else {
-      _ = view.completed()
-      return insert(view)
-    }
-    source.fetch(
-      request,
-      continuing { [self] fetched in
-        do {
-          try view.hold(fetched.get(), asOf: source.sequence)
-          complete(view, in: source)
-        } catch {
-          // Answers in another state do not go with these.
-          view.skipChanges()
-          failToAdd(Status(observing: error))
-        }
-      })
-  }
-
-  func insert(_ view: MaterializedQuery) {
-    state.views[view.target] = view
-    if view.isTimed { state.timed[ObjectIdentifier(view)] = view }
-    view.share(state.keys)
-    view.addRoutes(to: state.router)
-    conclude()
-  }
-
-  func failToAdd(_ status: Status) {
-    if retry(after: status) { return }
-    state.turn.failure = status
-    conclude()
   }
 
   func join(
-    _ load: Load, _ view: MaterializedQuery, after past: ResultList? = nil,
+    _ number: Int, _ view: MaterializedQuery, after past: ResultList? = nil,
     isFullResync: Bool = false
   ) {
-    for listener in load.listeners {
-      view.listeners.append(listener)
-      state.hasDelivered = true
-      listener.begin(
-        view.event(as: state.sequence, isFullResync: isFullResync), after: past,
-        for: Array(load.acknowledgements.values))
+    finishLoad(number) { load in
+      for listener in load.listeners {
+        view.listeners.append(listener)
+        state.observers.hasDelivered = true
+        listener.begin(
+          view.event(as: state.sequence, isFullResync: isFullResync), after: past,
+          for: Array(load.acknowledgements.values))
+      }
     }
-  }
-
-  func forget(_ listener: Listener, in view: MaterializedQuery) {
-    guard let index = view.listeners.firstIndex(where: { $0 === listener }) else { return }
-    view.listeners.remove(at: index)
-    keepCounts(of: listener)
-  }
-
-  private func keepCounts(of listener: Listener) {
-    let counts = listener.counts
-    state.counts.ended.delivered += counts.delivered
-    state.counts.ended.skipped += counts.skipped
   }
 
   func end(_ view: MaterializedQuery, with status: Status?) {
@@ -322,7 +240,7 @@ extension ListenerRegistry {
     view.listeners = []
     for listener in listeners {
       end(listener, of: view.target, with: status)
-      keepCounts(of: listener)
+      state.counts.add(listener.counts)
     }
     drop(view)
   }
@@ -331,7 +249,7 @@ extension ListenerRegistry {
     view.removeRoutes(from: state.router)
     state.counts.refills += view.refills
     state.views[view.target] = nil
-    state.timed[ObjectIdentifier(view)] = nil
+    state.timed.views[ObjectIdentifier(view)] = nil
     view.giveBack(to: state.keys)
     stopUnlessNeeded()
   }

@@ -25,111 +25,54 @@ final class ListenerRegistry: Sendable {
     /// Replaced at the end, when a source may still be reading it.
     var router = ListenerIndex()
     let keys = SharedSortKeys()
-    /// First results being read, and which of them later listeners of the same target join.
-    var loads: [Int: Load] = [:]
-    var sharedLoads: [Listener.Target: Int] = [:]
-    var lastLoad = 0
-    /// Called when the loads up to a number have their results.
-    var loadWaiters: [(last: Int, body: @Sendable () -> Void)] = []
+    var timed = Timed()
+    var loads = Loads()
     /// Acknowledgements that were taken and not released.
     var unreleased: [ObjectIdentifier: Acknowledgement] = [:]
-    /// Acknowledgements of writes that are committed. The next turn that begins releases them.
+    /// Acknowledgements of writes that are committed. Unless it is empty, a turn that releases them
+    /// is waiting.
     var committed: [Acknowledgement] = []
-    // Exclusivity is unchecked, as for turns, below.
-    /// Every materialized query is at least at this sequence.
-    @exclusivity(unchecked) var sequence: UInt64 = 0
     var isSignalled = false
-    /// Called when the log has changes after `tailSequence`.
-    var tails: [Int: @Sendable () -> Void] = [:]
-    @exclusivity(unchecked) var tailSequence: UInt64 = 0
-    /// Called after the listeners of a commit were posted their events.
-    var inSync: [Int: @Sendable (UInt64) -> Void] = [:]
-    /// Whether anything was posted since `inSync` was called. First results and ends count, too.
-    @exclusivity(unchecked) var hasDelivered = false
     /// How listeners that come after the end are ended.
     var end: End?
-    var counts = Counts()
+    /// Without those of present queries and listeners.
+    var counts = ListenerStatistics()
 
     // Exclusivity is unchecked: a turn reads and writes these some thirty times, each a whole value,
     // and calls nothing meanwhile. Checks would cost 2,500 instructions.
-    /// Meaningful while `isInTurn`.
+    /// Every materialized query is at least at this sequence.
+    @exclusivity(unchecked) var sequence: UInt64 = 0
+    @exclusivity(unchecked) var observers = Observers()
+    @exclusivity(unchecked) var phase = Phase.idle
+    /// The present turn, unless the phase is `idle`.
     @exclusivity(unchecked) var turn = Turn()
-    @exclusivity(unchecked) var isInTurn = false
-    @exclusivity(unchecked) var isBeginningTurns = false
-    @exclusivity(unchecked) var waitingTurns: Deque<@Sendable () -> Void> = []
-    /// Queries whose results change when time passes.
-    var timed: [ObjectIdentifier: MaterializedQuery] = [:]
-    /// When the next of them changes, if a turn is scheduled for that.
-    var alarm: Instant?
+    @exclusivity(unchecked) var waitingTurns: Deque<@Sendable () -> Goal?> = []
     /// A turn that follows all signals so far is waiting.
     var isCatchUpWaiting = false
-    /// A turn that releases `committed` is waiting.
-    var isReleaseWaiting = false
 
-    var isWatching: Bool { !views.isEmpty || !tails.isEmpty }
+    var isWatching: Bool { !views.isEmpty || !observers.tails.isEmpty }
   }
 
-  /// The state of a turn, while the source reads.
-  struct Turn {
-    var state: (any SourceState)?
-    /// Acknowledgements that this turn took, in the order of their commits.
-    var taken: [Acknowledgement] = []
-    /// Queries whose results have to be fetched, and from which of `taken` on the results show the
-    /// writes.
-    var stale: [(view: MaterializedQuery, firstTaken: Int)] = []
-    /// How many of them have not been fetched.
-    var unfetched = 0
-    var fetchFailure: Status?
-    var outbox = PendingDeliveries()
-    /// How many attempts to read have failed.
-    var failedAttempts = 0
-    /// Writes that complete after this turn.
-    var committed: [Acknowledgement] = []
-    /// Called with the newest state when all queries show it; then goes on to `conclude`.
-    var inState: (@Sendable (any SourceState) -> Void)?
-    /// Called when the state is released.
-    var atEnd: (@Sendable () -> Void)?
-    /// Why `atEnd` may not find what it needs.
-    var failure: Status?
-    var isAsking = false
-    var isConcluded = false
+  /// Queries whose results change when time passes.
+  struct Timed {
+    var views: [ObjectIdentifier: MaterializedQuery] = [:]
+    /// When the next of them changes, if a turn is scheduled for that.
+    var alarm: Instant?
   }
 
-  struct Load {
-    let target: Listener.Target
-    let start: Start
-    var listeners: [Listener]
-    /// Acknowledgements of writes that the first result may show.
-    var acknowledgements: [ObjectIdentifier: Acknowledgement] = [:]
-    /// Ends the read when all of the listeners are removed.
-    let reading = ReadCancellation()
-    let began = ContinuousClock.now
+  struct Observers {
+    /// Called when the log has changes after `tailSequence`.
+    var tails: [Int: @Sendable () -> Void] = [:]
+    var tailSequence: UInt64 = 0
+    /// Called after the listeners of a commit were posted their events.
+    var inSync: [Int: @Sendable (UInt64) -> Void] = [:]
+    /// Whether anything was posted since `inSync` was called. First results and ends count, too.
+    var hasDelivered = false
   }
 
-  enum End {
-    /// The user closed the database: nothing is delivered to listeners.
-    case closed
-    case failed(Status)
-
-    var status: Status? {
-      if case .failed(let status) = self { status } else { nil }
-    }
-  }
-
-  /// Since the database was opened.
-  struct Counts: Sendable {
-    /// Commits that touched a watched collection.
-    var commits = 0
-    /// How often a materialized query was re-evaluated after a commit.
-    var visits = 0
-    /// How often its result changed.
-    var updates = 0
-    /// Queries that ran again because a limit's lookahead was used up.
-    var refills = 0
-    /// How often every query ran again because the log had been trimmed or is damaged.
-    var reloads = 0
-    /// Of listeners that have ended.
-    var ended = Listener.Counts()
+  struct End {
+    /// Nil if the user closed the database: nothing is delivered to listeners.
+    var status: Status?
   }
 
   let source: any ChangeSource
@@ -140,7 +83,7 @@ final class ListenerRegistry: Sendable {
   let queue = DispatchQueue(label: "hearth.observation")
   let loader = DispatchQueue(label: "hearth.observation.loading")
   let tokens = Atomic<Int>(0)
-  /// For the writer's thread. Same as `isInTurn` of the state.
+  /// For the writer's thread: the phase is not `idle`.
   let isInTurn = Atomic<Bool>(false)
   /// Protected by `queue`.
   nonisolated(unsafe) let state = State()
@@ -202,13 +145,15 @@ final class ListenerRegistry: Sendable {
     listener.remove()
     discount(listener, target)
     queue.async { [self] in
-      abandonLoad(of: listener)
+      if let number = listener.load { state.loads.abandon(number) }
       turn { [self] in
-        if let view = state.views[target] {
-          forget(listener, in: view)
-          if view.listeners.isEmpty { drop(view) }
+        guard let view = state.views[target] else { return nil }
+        if let index = view.listeners.firstIndex(where: { $0 === listener }) {
+          view.listeners.remove(at: index)
+          state.counts.add(listener.counts)
         }
-        conclude()
+        if view.listeners.isEmpty { drop(view) }
+        return nil
       }
     }
   }
@@ -216,16 +161,16 @@ final class ListenerRegistry: Sendable {
   /// Runs `body` on the queue in a turn that needs nothing of the source.
   private func inTurn(_ body: @escaping @Sendable () -> Void) {
     queue.async { [self] in
-      turn { [self] in
+      turn {
         body()
-        conclude()
+        return nil
       }
     }
   }
 
   /// Ends all listeners without calling them: the caller that closes the database knows.
   func close() {
-    queue.sync { end(.closed) }
+    queue.sync { end(End()) }
   }
 
   /// For present listeners, and for later ones. Does not wait for the source.
@@ -234,33 +179,32 @@ final class ListenerRegistry: Sendable {
     state.end = end
     state.router = ListenerIndex()
     for view in state.views.values { self.end(view, with: end.status) }
-    for number in Array(state.loads.keys) { failLoad(number, with: end.status) }
-    state.sharedLoads = [:]
-    if case .failed = end { notifySync() }
-    state.inSync = [:]
-    for tail in state.tails.values { tail() }
-    state.tails = [:]
+    for number in Array(state.loads.all.keys) { failLoad(number, with: end.status) }
+    if end.status != nil { notifySync() }
+    state.observers.inSync = [:]
+    for tail in state.observers.tails.values { tail() }
+    state.observers.tails = [:]
     stopUnlessNeeded()
-    guard state.isInTurn else { return }
-    state.turn.outbox.send()
-    finishTurn()
+    if case .idle = state.phase { return }
+    // Abandons the turn: answers that come later are ignored.
+    state.phase = .ended(nil)
+    proceed()
   }
 
   func end(_ listener: Listener, of target: Listener.Target, with status: Status?) {
     discount(listener, target)
     listener.end(status)
-    state.hasDelivered = true
+    state.observers.hasDelivered = true
   }
 
-  func discount(_ listener: Listener, _ target: Listener.Target) {
+  private func discount(_ listener: Listener, _ target: Listener.Target) {
     if listener.discount() { acknowledgements.remove(target.scope) }
   }
 
   /// Runs `body` after everything committed before this call is in the mailboxes.
   func afterEvents(_ body: @escaping @Sendable () -> Void) {
     inTurn { [self] in
-      state.loadWaiters.append(
-        (state.lastLoad, { [self] in turn { [self] in catchUp(atEnd: body) } }))
+      state.loads.waiters.append((state.loads.last, body))
       callLoadWaiters()
     }
   }
@@ -270,18 +214,18 @@ final class ListenerRegistry: Sendable {
     let token = tokens.wrappingAdd(1, ordering: .relaxed).newValue
     inTurn { [self] in
       guard state.end == nil else { return }
-      state.inSync[token] = body
+      state.observers.inSync[token] = body
       body(state.sequence)
     }
     return token
   }
 
   /// Another component has posted an event to a listener.
-  func noteEvents() { inTurn { [self] in state.hasDelivered = true } }
+  func noteEvents() { inTurn { [self] in state.observers.hasDelivered = true } }
 
   func removeInSync(_ token: Int) {
     // In a turn, so that it is after `addInSync`.
-    inTurn { [self] in state.inSync[token] = nil }
+    inTurn { [self] in state.observers.inSync[token] = nil }
   }
 
   /// Calls `body` when the log may have more changes, and at the end. It must return quickly.
@@ -289,8 +233,8 @@ final class ListenerRegistry: Sendable {
     let token = tokens.wrappingAdd(1, ordering: .relaxed).newValue
     queue.async { [self] in
       guard state.end == nil else { return body() }
-      state.tails[token] = body
-      begin()
+      state.observers.tails[token] = body
+      watch()
       body()
     }
     return token
@@ -298,34 +242,101 @@ final class ListenerRegistry: Sendable {
 
   func removeTail(_ token: Int) {
     queue.async { [self] in
-      state.tails[token] = nil
+      state.observers.tails[token] = nil
       stopUnlessNeeded()
     }
   }
+
+  // MARK: Signals
+
+  func watch() {
+    guard !state.isSignalled else { return }
+    state.isSignalled = true
+    source.watch(on: queue) { [weak self] in self?.signal($0) }
+  }
+
+  func stopUnlessNeeded() {
+    // A load that is done may be about to add its query in this turn.
+    guard !state.isWatching, state.loads.isEmpty, state.isSignalled else { return }
+    source.stopWatching()
+    state.isSignalled = false
+  }
+
+  private func signal(_ status: Status?) {
+    if let status {
+      logger.error("Listeners end with an error.", metadata: ["error": "\(status)"])
+      return end(End(status: status))
+    }
+    guard !state.isCatchUpWaiting else { return }
+    state.isCatchUpWaiting = true
+    turn { [self] in
+      state.isCatchUpWaiting = false
+      return .present
+    }
+  }
+
+  // MARK: Writes
+
+  /// Releases each acknowledgement once all listeners that the write concerns hold it. A listener
+  /// that was added before the write was submitted is attached by then: it was posted the change,
+  /// or waits for a first result that shows it.
+  func release(_ committed: [Acknowledgement]) {
+    // A turn that takes long is not waited for, like a callback.
+    if isInTurn.load(ordering: .relaxed) { acknowledgements.startTimer(for: committed) }
+    queue.async { [self] in
+      if state.committed.isEmpty {
+        state.committed = committed
+        turn { [self] in .release(exchange(&state.committed, with: [])) }
+      } else {
+        state.committed += committed
+      }
+      if isInTurn.load(ordering: .relaxed) { acknowledgements.startTimer(for: committed) }
+    }
+  }
+
+  /// Warns of a few queries with late listeners: there may be a hundred thousand.
+  func warn(ofLate recipients: [any Recipient]) {
+    queue.async { [self] in
+      var late = Set(recipients.map { ObjectIdentifier($0) })
+      var targets: [(name: String, count: Int)] = []
+      for view in state.views.values where !late.isEmpty {
+        let count = view.listeners.count { late.remove(ObjectIdentifier($0)) != nil }
+        if count > 0 { targets.append(("\(view.target)", count)) }
+      }
+      if !late.isEmpty { targets.append(("removed", late.count)) }
+      let others = targets.dropFirst(Self.mostWarnings)
+      targets.removeLast(others.count)
+      if !others.isEmpty {
+        targets.append(("\(others.count) others", others.reduce(0) { $0 + $1.count }))
+      }
+      for (name, count) in targets {
+        logger.warning(
+          "A write waited for a listener's callback, and was completed before it returned.",
+          metadata: [
+            "database": "\(source.name)",
+            "duration": "\(Acknowledgements.patience)",
+            "listener": "\(name)",
+            "callbacks": "\(count)",
+          ])
+      }
+    }
+  }
+
+  private static let mostWarnings = 8
 
   // MARK: Statistics
 
   func statistics(_ body: @escaping @Sendable (ListenerStatistics) -> Void) {
     queue.async { [self] in
-      let counts = state.counts
-      var statistics = ListenerStatistics()
+      var statistics = state.counts
       statistics.views = state.views.count
-      statistics.commits = counts.commits
-      statistics.visits = counts.visits
-      statistics.updates = counts.updates
-      statistics.refills = counts.refills
-      statistics.reloads = counts.reloads
-      statistics.snapshotsDelivered = counts.ended.delivered
-      statistics.snapshotsSkipped = counts.ended.skipped
       for view in state.views.values {
         statistics.listeners += view.listeners.count
         statistics.documents += view.heldCount
         statistics.largestView = max(statistics.largestView, view.heldCount)
         statistics.refills += view.refills
         for listener in view.listeners {
-          let counts = listener.counts
-          statistics.snapshotsDelivered += counts.delivered
-          statistics.snapshotsSkipped += counts.skipped
+          statistics.add(listener.counts)
           if listener.isBehind { statistics.waitingListeners += 1 }
         }
       }

@@ -27,4 +27,9 @@ public struct ListenerStatistics: Sendable, Hashable {
   public var waitingListeners = 0
   /// Number of committed changes that have not been passed to listeners.
   public var changesBehind = 0
+
+  mutating func add(_ counts: Listener.Counts) {
+    snapshotsDelivered += counts.delivered
+    snapshotsSkipped += counts.skipped
+  }
 }
