@@ -9,9 +9,6 @@ package struct GroupTotals: @unchecked Sendable {
   private var groups: [[UInt8]: Group] = [:]
   private static let null = Value.null.componentKey
 
-  /// A placeholder that costs no memory.
-  static let none = GroupTotals(GroupedQuery(StructuredQuery(.subtree(below: .root)), by: [], []))
-
   /// The number of its documents, and their aggregations.
   private struct Group {
     var count = 0

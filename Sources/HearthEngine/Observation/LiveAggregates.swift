@@ -3,23 +3,15 @@
 /// Holds numbers, not documents; with a limit, an offset or a semi-join also the documents of the
 /// window.
 final class LiveAggregates: LiveResult {
-  enum Kind {
-    case totals([Aggregation])
-    case groups(GroupedQuery)
-  }
-
-  private enum Totals {
-    case all(AggregationTotals)
-    case groups(GroupTotals)
-  }
-
   let query: EffectiveQuery
-  private let kind: Kind
+  /// The request for all totals, and the totals of no document.
+  private let whole: ReadRequest
+  private let none: any LiveTotals
 
   /// Without a window: decides whether a document counts.
   let test: LimitWindow
   private let isWindow: Bool
-  private var totals: Totals
+  private var totals: any LiveTotals
   /// Of a window: the rows that `totals` contains.
   private var rows = ResultTree()
   private var isLoaded = false
@@ -29,36 +21,36 @@ final class LiveAggregates: LiveResult {
     _ query: EffectiveQuery, _ aggregations: [Aggregation],
     _ tuning: MaterializedQueryTuning = MaterializedQueryTuning()
   ) {
-    self.init(query, .totals(aggregations), tuning)
+    var query = query
+    query.projection = []
+    // A document without an aggregated field does not count in a total.
+    self.init(
+      query, .totals(query, aggregations), AggregationTotals(aggregations, isLive: true),
+      requiring: aggregations.compactMap(\.field), tuning)
   }
 
   /// For a grouped query that has been checked.
   convenience init(
     _ grouped: GroupedQuery, _ tuning: MaterializedQueryTuning = MaterializedQueryTuning()
   ) {
-    self.init(EffectiveQuery(grouped.query), .groups(grouped), tuning)
+    var query = EffectiveQuery(grouped.query)
+    query.projection = []
+    self.init(
+      query, .groupTotals(grouped), GroupTotals(grouped, isLive: true), requiring: [], tuning)
   }
 
-  private init(_ query: EffectiveQuery, _ kind: Kind, _ tuning: MaterializedQueryTuning) {
-    var query = query
-    query.projection = []
+  private init(
+    _ query: EffectiveQuery, _ whole: ReadRequest, _ none: any LiveTotals,
+    requiring fields: [FieldSegments], _ tuning: MaterializedQueryTuning
+  ) {
     self.query = query
-    self.kind = kind
-    // A document without an aggregated field is in a group, but does not count in a total.
-    let required: [FieldSegments] =
-      if case .totals(let aggregations) = kind { aggregations.compactMap(\.field) } else { [] }
-    test = LimitWindow(query, requiring: required, tuning: tuning)
+    self.whole = whole
+    self.none = none
+    test = LimitWindow(query, requiring: fields, tuning: tuning)
     isWindow =
       query.limit != nil || query.offset > 0 || query.filters.hasSemiJoins
       || query.filters.hasRelativeTimes()
-    totals = Self.none(of: kind)
-  }
-
-  private static func none(of kind: Kind) -> Totals {
-    switch kind {
-    case .totals(let aggregations): .all(AggregationTotals(aggregations, isLive: true))
-    case .groups(let grouped): .groups(GroupTotals(grouped, isLive: true))
-    }
+    totals = none
   }
 
   var window: LimitWindow? { test }
@@ -68,22 +60,11 @@ final class LiveAggregates: LiveResult {
   /// aggregations.
   private(set) var values: [Value]? = []
 
-  private func newestValues() throws -> [Value] {
-    switch totals {
-    case .all(let totals): totals.values
-    case .groups(let totals): try totals.results().map { .array($0.keys + $0.values) }
-    }
-  }
-
   // MARK: Reading
 
   var request: ReadRequest? {
     if isWindow { return test.request }
-    if isLoaded { return nil }
-    return switch kind {
-    case .totals(let aggregations): .totals(query, aggregations)
-    case .groups(let grouped): .groupTotals(grouped)
-    }
+    return isLoaded ? nil : whole
   }
 
   func hold(_ fetched: ReadAnswer) throws {
@@ -91,18 +72,18 @@ final class LiveAggregates: LiveResult {
     case _ where isWindow:
       try test.hold(fetched)
       try followWindow()
-    case .totals(let totals): self.totals = .all(totals)
-    case .groupTotals(let totals): self.totals = .groups(totals)
+    case .totals(let totals): self.totals = totals
+    case .groupTotals(let totals): self.totals = totals
     default: throw Status.otherAnswer
     }
     isLoaded = true
-    if request == nil { values = try newestValues() }
+    if request == nil { values = try totals.newestValues() }
   }
 
   func reset() {
     test.reset()
     isLoaded = false
-    totals = Self.none(of: kind)
+    totals = none
     rows = ResultTree()
   }
 
@@ -120,7 +101,7 @@ final class LiveAggregates: LiveResult {
       }
     }
     let before = values
-    values = try newestValues()
+    values = try totals.newestValues()
     return values == before ? .changed(.none) : .changedValues
   }
 
@@ -135,16 +116,23 @@ final class LiveAggregates: LiveResult {
   private func change(_ document: StoredDocument, isAdded: Bool) throws {
     try document.body.withBytes { bytes in
       let fields = try MapView(body: bytes)
-      switch totals {
-      case .all(var all):
-        totals = .groups(GroupTotals.none)
-        defer { totals = .all(all) }
-        if isAdded { try all.add(fields) } else { try all.remove(fields) }
-      case .groups(var groups):
-        totals = .groups(GroupTotals.none)
-        defer { totals = .groups(groups) }
-        if isAdded { try groups.add(fields) } else { try groups.remove(fields) }
-      }
+      if isAdded { try totals.add(fields) } else { try totals.remove(fields) }
     }
   }
+}
+
+/// The totals of the documents that count.
+protocol LiveTotals {
+  mutating func add(_ fields: MapView) throws
+  /// Removes a document that was added.
+  mutating func remove(_ fields: MapView) throws
+  func newestValues() throws -> [Value]
+}
+
+extension AggregationTotals: LiveTotals {
+  func newestValues() -> [Value] { values }
+}
+
+extension GroupTotals: LiveTotals {
+  func newestValues() throws -> [Value] { try results().map { .array($0.keys + $0.values) } }
 }

@@ -28,6 +28,8 @@ protocol LiveResult: AnyObject {
   var join: LiveJoin? { get }
   /// The query whose conditions find it; nil for a document.
   var watchedQuery: EffectiveQuery? { get }
+  /// The document that finds it; nil for a query.
+  var watchedPath: ResourcePath? { get }
   /// A change may show only a part of its effects. Constant.
   var canBeIncomplete: Bool { get }
   /// Whether it changes when time passes. Constant.
@@ -55,6 +57,7 @@ extension LiveResult {
   var window: LimitWindow? { nil }
   var join: LiveJoin? { nil }
   var watchedQuery: EffectiveQuery? { window?.query }
+  var watchedPath: ResourcePath? { nil }
   var canBeIncomplete: Bool { window.map { !$0.semiJoins.isEmpty || $0.isTimed } ?? false }
   var followsTime: Bool { window?.query.filters.hasRelativeTimes(inSemiJoins: true) ?? false }
   func advance(to now: Instant) { window?.advance(to: now) }
@@ -70,6 +73,7 @@ final class LiveDocument: LiveResult {
 
   var request: ReadRequest? { isKnown ? nil : pastRequest }
   var pastRequest: ReadRequest? { .documents(at: [path]) }
+  var watchedPath: ResourcePath? { path }
   var heldCount: Int { list.count }
 
   func hold(_ fetched: ReadAnswer) throws {

@@ -6,9 +6,7 @@ extension StructuredQuery.Scope {
     case .subtree(let path): "everything below \(path.text)"
     }
   }
-}
 
-extension StructuredQuery.Scope {
   /// An answer waits for writes within this scope.
   var readScope: ReadScope {
     switch self {
@@ -216,7 +214,7 @@ final class MaterializedQuery: @unchecked Sendable {
   // MARK: Conditions
 
   func addRoutes(to router: ListenerIndex) {
-    if case .document(let path) = target { router.add(self, toDocument: path) }
+    if let path = content.watchedPath { router.add(self, toDocument: path) }
     guard let query = content.watchedQuery else { return }
     indexedUpperBound = content.window?.upperBound
     if others == nil {
@@ -235,7 +233,7 @@ final class MaterializedQuery: @unchecked Sendable {
   }
 
   func removeRoutes(from router: ListenerIndex) {
-    if case .document(let path) = target { router.remove(self, fromDocument: path) }
+    if let path = content.watchedPath { router.remove(self, fromDocument: path) }
     guard let query = content.watchedQuery else { return }
     others?.removeAll(of: self, from: router)
     if others == nil { router.remove(self, from: query, routes) }
