@@ -227,7 +227,8 @@ extension ListenerRegistry {
         view.addRoutes(to: state.router)
         state.phase = .ended(nil)
 
-      default: preconditionFailure("A source answers only what the present turn has asked it.")
+      // A source that answers twice is wrong; a service does not stop for it.
+      default: assertionFailure("A source answers only what the present turn has asked it.")
       }
     } catch {
       fail(Status(observing: error))
