@@ -396,7 +396,7 @@
     func groups(_ query: GroupedQuery, at time: Instant) throws -> [QueryGroup] {
       var query = query
       var found = Array(self)
-      if query.query.search != nil {
+      if case .search = query.query.question {
         found = try MemoryAnswer(EffectiveQuery(query.query).resolved(at: time, inSemiJoins: true))
           .whole(found)
         query.query = StructuredQuery(query.query.scope)

@@ -88,10 +88,8 @@
       case .values(let aggregations, let query):
         return .values(try answer(query, at: now).aggregate(aggregations, documents.values))
       case .groups(let grouped): return .groups(try documents.values.groups(grouped, at: now))
-      case .matches(var query):
-        query.limit = nil
-        query.offset = 0
-        let (found, statistics) = try MemoryAnswer(query).matches(documents.values)
+      case .matches(let search, let query):
+        let (found, statistics) = try MemoryAnswer(query).matches(of: search, documents.values)
         return .matches(found.map(\.document), statistics)
       case .totals(let query, let aggregations):
         var totals = AggregationTotals(aggregations, isLive: true)

@@ -218,7 +218,17 @@
     /// distance.
     func whole(_ documents: some Sequence<StoredDocument>) throws -> [StoredDocument] {
       if query.filters.hasSemiJoins { return try resolved(documents).whole(documents) }
-      if let search = query.search { return try ranked(search, documents) }
+      switch query.question {
+      case .results: return try results(documents).map(\.document)
+      case .nearest(let nearest): return try ranked(nearest, documents)
+      case .search(let search): return try ranked(search, documents)
+      }
+    }
+
+    /// In the query's order.
+    private func results(
+      _ documents: some Sequence<StoredDocument>
+    ) throws -> [(document: StoredDocument, fields: ReferenceQuery.Document)] {
       var byPath: [ResourcePath: StoredDocument] = [:]
       var candidates: [ReferenceQuery.Document] = []
       for document in documents where query.scope.contains(document.path) {
@@ -227,11 +237,15 @@
       }
       let found = reference.results(among: candidates)
       try candidates.checkTests()
-      guard let nearest = query.nearest else { return found.compactMap { byPath[$0.path] } }
+      return found.compactMap { fields in byPath[fields.path].map { ($0, fields) } }
+    }
+
+    private func ranked(
+      _ nearest: StructuredQuery.Nearest, _ documents: some Sequence<StoredDocument>
+    ) throws -> [StoredDocument] {
       var measured: [(document: StoredDocument, distance: Double)] = []
-      for candidate in found {
-        guard let document = byPath[candidate.path],
-          case .vector(let vector)? = candidate.find(nearest.field)?.value,
+      for (document, fields) in try results(documents) {
+        guard case .vector(let vector)? = fields.find(nearest.field)?.value,
           let distance = nearest.distance(to: vector)
         else { continue }
         let returned =
@@ -251,10 +265,12 @@
 
     /// Every match of a search, and the statistics of all documents of its scope.
     func matches(
-      _ documents: some Sequence<StoredDocument>
+      of search: TextSearch, _ documents: some Sequence<StoredDocument>
     ) throws -> (found: [(document: StoredDocument, match: TextMatch)], statistics: TextStatistics)
     {
-      guard let search = query.search else { throw Status(.internal, "The query has no search.") }
+      var all = EffectiveQuery(StructuredQuery(query.scope))
+      all.filters = query.filters
+      let reference = ReferenceQuery(query: all.structured)
       let words = TextMatcher(search)
       var statistics = TextStatistics(search)
       var found: [(document: StoredDocument, match: TextMatch)] = []
@@ -273,10 +289,7 @@
     private func ranked(
       _ search: TextSearch, _ documents: some Sequence<StoredDocument>
     ) throws -> [StoredDocument] {
-      var all = query
-      all.limit = nil
-      all.offset = 0
-      let (found, statistics) = try MemoryAnswer(all).matches(documents)
+      let (found, statistics) = try matches(of: search, documents)
       let ranking = TextRanking(search, statistics)
       let scored = found.map { (document: $0.document, score: ranking.score($0.match)) }
         .sorted { one, other in
@@ -315,9 +328,8 @@
       if query.filters.hasSemiJoins {
         return try resolved(documents).aggregate(aggregations, documents)
       }
-      if query.search != nil {
-        var plain = EffectiveQuery(StructuredQuery(query.scope))
-        plain.orders = query.orders
+      guard case .results = query.question else {
+        let plain = EffectiveQuery(StructuredQuery(query.scope))
         return try MemoryAnswer(plain).aggregate(aggregations, whole(documents))
       }
       var candidates: [ReferenceQuery.Document] = []

@@ -87,7 +87,7 @@ extension Query {
     try await reporting {
       _ = try checked()
       let backend = try firestore.database().backend
-      guard !asked.isLimitToLast, asked.nearest == nil, asked.search == nil else {
+      guard !asked.isLimitToLast, asked.question.traits.contains(.ordered) else {
         let documents = try await backend.read(.results(of: asked)).results
         return (documents.reversed(), nil)
       }
@@ -157,9 +157,11 @@ extension Query {
     changed { query throws(Status) in
       var distance: FieldSegments?
       if let distanceField { distance = try FieldSegments(dotted: distanceField) }
-      query.nearest = StructuredQuery.Nearest(
-        field: try field.get(), vector: vector.array, limit: limit, measure: measure.engineMeasure,
-        distanceField: distance, threshold: threshold)
+      try query.ask(
+        .nearest(
+          StructuredQuery.Nearest(
+            field: field.get(), vector: vector.array, limit: limit, measure: measure.engineMeasure,
+            distanceField: distance, threshold: threshold)))
     }
   }
 }

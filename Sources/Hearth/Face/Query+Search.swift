@@ -91,14 +91,15 @@ extension Query {
     changed { query throws(Status) in
       var score: FieldSegments?
       if let scoreField { score = try FieldSegments(dotted: scoreField) }
-      query.search = try .init(
-        text, in: fields.words(), matchesAll: matchesAll, scoreField: score)
+      try query.ask(
+        .search(.init(text, in: fields.words(), matchesAll: matchesAll, scoreField: score)))
     }
   }
 
   /// Throws for a search: its groups and aggregations are not updated.
   func refuseListeningToSearch(isOnlyCounted: Bool = false) throws(Status) {
-    guard try listenable(isOnlyCounted: isOnlyCounted).search == nil else {
+    let query = try listenable(isOnlyCounted: isOnlyCounted)
+    guard query.question.traits.contains(.liveAggregations) else {
       throw .invalidArgument(
         "Aggregations of a search for words are not supported by real-time queries.")
     }

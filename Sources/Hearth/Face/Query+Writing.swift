@@ -39,7 +39,7 @@ extension Query {
       throw Status.invalidArgument("The limit of a write to all results is negative.")
     }
     let query = try checked()
-    guard query.nearest == nil else {
+    guard query.question.traits.contains(.written) else {
       throw Status.invalidArgument("The results of a vector search cannot be written at once.")
     }
     try mutation.check()

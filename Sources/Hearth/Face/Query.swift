@@ -101,12 +101,12 @@ public class Query: NSObject, @unchecked Sendable {
     if case .subtree = query.scope {
       throw .invalidArgument("All-collection queries are not supported by real-time queries.")
     }
-    guard query.search == nil || query.isResolved else {
+    guard query.question.traits.contains(.live) else {
+      throw .invalidArgument("Nearest-neighbor queries are not supported by real-time queries.")
+    }
+    guard query.question.traits.contains(.liveConditions) || query.isResolved else {
       throw .invalidArgument(
         "A listener to a search for words has no condition on other results or on relative times.")
-    }
-    guard query.nearest == nil else {
-      throw .invalidArgument("Nearest-neighbor queries are not supported by real-time queries.")
     }
     return query
   }

@@ -2,7 +2,8 @@
 /// are not yet put, or earlier versions.
 ///
 /// Keeps only the versions that can be results. With a limit, keeps at most twice `limit + offset`
-/// of them, or 64 if that is more. For a search for words it keeps all: each changes the statistics.
+/// of them, or 64 if that is more. For a ranking that is not selective it keeps all: each may change the
+/// whole answer.
 struct DocumentOverlay {
   /// The replaced documents: their stored versions are ignored.
   enum Replaced {
@@ -15,9 +16,9 @@ struct DocumentOverlay {
   /// The number of replaced documents.
   private(set) var count = 0
   private var versions: TopK<StoredDocument>
-  /// Of a search.
-  private(set) var searched: [(path: ResourcePath, document: StoredDocument?)] = []
-  private let isSearch: Bool
+  /// Every version; empty if the question is selective.
+  private(set) var all: [(path: ResourcePath, document: StoredDocument?)] = []
+  private let isSelective: Bool
   private var test: ResultTest
 
   /// - Parameters:
@@ -30,9 +31,8 @@ struct DocumentOverlay {
   ) {
     replaced = sequence.map { .after($0) } ?? .paths([])
     test = ResultTest(query, requiring: fields)
-    isSearch = query.search != nil
-    // A nearest query needs all matching versions.
-    versions = TopK(limit: query.nearest == nil ? query.lastWanted : nil)
+    isSelective = query.question.traits.contains(.selective)
+    versions = TopK(limit: query.lastWanted)
   }
 
   var isEmpty: Bool { count == 0 }
@@ -46,7 +46,7 @@ struct DocumentOverlay {
       replaced = .paths(paths)
     }
     count += 1
-    if isSearch { return searched.append((path, document)) }
+    guard isSelective else { return all.append((path, document)) }
     guard let document, try test.admits(document) else { return }
     try versions.add(document) { try test.compare($0, $1) }
   }

@@ -254,14 +254,14 @@ extension StoreSnapshot {
   ) throws -> GroupTotals {
     var query = EffectiveQuery(grouped.query)
     query.projection = []
-    if !isLive, let totals = try groupTotals(fromEntriesOf: grouped, query, trace) { return totals }
     var totals = GroupTotals(grouped, isLive: isLive)
-    if query.search != nil {
-      for document in try search(query, trace: trace) {
+    if let ranking = ranking(of: query) {
+      for document in try ranking.documents(trace) {
         try document.body.withBytes { try totals.add(MapView(body: $0)) }
       }
       return totals
     }
+    if !isLive, let totals = try groupTotals(fromEntriesOf: grouped, query, trace) { return totals }
     let needsOrder = query.limit != nil || query.offset > 0
     let run = try run(query, needsOrder: needsOrder, trace: trace)
     try run.forEachUnordered { _, fields in

@@ -4,8 +4,8 @@ extension StoreSnapshot {
   func aggregate(
     _ aggregations: [Aggregation], over query: EffectiveQuery, trace: QueryTrace = QueryTrace()
   ) throws -> [Value] {
-    if query.search != nil {
-      return try totals(aggregations, of: search(query, trace: trace))
+    if let ranking = ranking(of: query) {
+      return try totals(aggregations, of: ranking.documents(trace))
     }
     guard aggregations.contains(where: { $0.field != nil }) else {
       let most = aggregations.map(\.countLimit).max() ?? .max
@@ -99,6 +99,6 @@ extension StoreSnapshot {
 extension EffectiveQuery {
   /// Every document of the collection is a result.
   var isWholeCollection: Bool {
-    filters.isEmpty && search == nil && isOrderedByName && start == nil && end == nil
+    filters.isEmpty && isOrderedByName && start == nil && end == nil
   }
 }

@@ -13,14 +13,7 @@ extension StoreSnapshot {
   private func plan(
     of query: EffectiveQuery, _ request: ExplainRequest
   ) throws -> QueryExplanation {
-    if let search = query.search {
-      let index = try index(for: query, search)
-      return QueryExplanation(
-        plan: index.map { "index (\($0.definition)), best scores first" }
-          ?? "every document of the scope",
-        indexes: index.map { [$0.definition.description] } ?? [], isServed: index != nil,
-        missingIndexes: index == nil ? query.wantedIndexes().map(\.json) : [])
-    }
+    if let explained = try ranking(of: query)?.explanation() { return explained }
     if let groups = request.groups, let entries = try entries(of: groups, query, QueryTrace()) {
       return QueryExplanation(entries.run.plan, isServed: true, missing: [])
     }
@@ -59,7 +52,7 @@ extension ExplainRequest {
   fileprivate var needsOrder: Bool {
     let isBounded = query.limit != nil || query.offset > 0
     if let aggregations { return aggregations.contains { $0.field != nil } && isBounded }
-    return groups == nil && query.nearest == nil || isBounded
+    return groups == nil && query.question.traits.contains(.ordered) || isBounded
   }
 }
 

@@ -14,18 +14,14 @@ extension StoreSnapshot {
       return try documents(matching: query, requiring: fields, trace: trace)
     }
     var found: [StoredDocument] = []
-    if query.search != nil {
-      found = try search(query, with: overlay, trace: trace)
+    if let ranking = ranking(of: query) {
+      found = try ranking.documents(with: overlay, trace)
     } else {
       try forEachResult(of: query, requiring: fields, with: overlay, trace) {
         found.append($0)
         return true
       }
-    }
-    if let nearest = query.nearest {
-      found = try nearest.nearest(among: found)
-    } else if query.isReversed {
-      found.reverse()
+      if query.isReversed { found.reverse() }
     }
     guard let projection = Projection(query.projection) else { return found }
     return try found.map { try projection.applied(to: $0) }
@@ -37,8 +33,8 @@ extension StoreSnapshot {
     trace: QueryTrace = QueryTrace()
   ) throws -> [Value] {
     guard !overlay.isEmpty else { return try aggregate(aggregations, over: query, trace: trace) }
-    if query.search != nil {
-      return try self.totals(aggregations, of: search(query, with: overlay, trace: trace))
+    if let ranking = ranking(of: query) {
+      return try self.totals(aggregations, of: ranking.documents(with: overlay, trace))
     }
     var totals = AggregationTotals(aggregations, isLive: false)
     try forEachResult(of: query, requiring: totals.fields, with: overlay, trace) { document in
@@ -67,7 +63,7 @@ extension StoreSnapshot {
     var wide = query
     wide.offset = 0
     wide.projection = []
-    wide.nearest = nil
+    wide.question = .results
     wide.isReversed = false
     // The overlay can replace up to this many stored results.
     wide.limit = query.lastWanted.map { $0.adding(saturating: overlay.count) }
@@ -125,42 +121,5 @@ struct ResultTest {
     if byFields != 0 { return byFields }
     let byName = ResourcePath.compare(one.path, other.path)
     return order.isNameDescending ? -byName : byName
-  }
-}
-
-extension StructuredQuery.Nearest {
-  /// The nearest documents, nearest first.
-  func nearest(among documents: [StoredDocument]) throws -> [StoredDocument] {
-    var lookup = FieldLookup(field)
-    let metric = DistanceFunction(self)
-    var topK = TopK<ScoredDocument<StoredDocument>>(limit: limit)
-    func compare(
-      _ lhs: ScoredDocument<StoredDocument>, _ rhs: ScoredDocument<StoredDocument>
-    ) -> Int {
-      let order = metric.compare(lhs.distance, rhs.distance)
-      return order != 0 ? order : ResourcePath.compare(lhs.found.path, rhs.found.path)
-    }
-    for document in documents {
-      let distance = try document.body.withView { body throws(Status) in
-        try lookup.find(in: body)?.vectorView().flatMap(metric.distance)
-      }
-      guard let distance, metric.accepts(distance) else { continue }
-      try topK.add(ScoredDocument(found: document, distance: distance), by: compare)
-    }
-    return try topK.finish(by: compare).map { scored in
-      try distanceField.map { try scored.found.setting($0, to: .double(scored.distance)) }
-        ?? scored.found
-    }
-  }
-}
-
-extension EffectiveQuery {
-  /// The statistics of words are those of the newest state only.
-  func refuseSearch() throws(Status) {
-    guard search == nil else {
-      throw .invalidArgument(
-        "A search for words reads the newest committed state: not one in the past, and not one with the "
-          + "writes of a transaction.")
-    }
   }
 }

@@ -2,35 +2,19 @@
 extension StoreSnapshot {
   /// The query's results, copied, in the query's order and projection.
   ///
-  /// - Parameter fields: Every result has these. Without a search, and without a search of neighbors.
+  /// - Parameter fields: Every result has these. Empty for a ranking.
   func documents(
     matching query: EffectiveQuery, requiring fields: [FieldSegments] = [],
     trace: QueryTrace = QueryTrace()
   ) throws -> [StoredDocument] {
-    if query.search != nil {
-      let found = try search(query, trace: trace)
-      guard let projection = Projection(query.projection) else { return found }
-      return try found.map { try projection.applied(to: $0) }
-    }
-    guard let nearest = query.nearest else {
+    guard let ranking = ranking(of: query) else {
       let found = try run(query, requiring: fields, trace: trace).documents()
       trace.found = found.count + query.offset
       return found
     }
-    let run = try run(
-      query, needsOrder: query.limit != nil || query.offset > 0, trace: trace)
-    let projection = Projection(query.projection)
-    // The executor keeps the keys of documents that the query names.
-    return try withExtendedLifetime(run) {
-      try run.nearest(nearest, trace).map { found in
-        let document = try copy(
-          found.found.record, key: found.found.key, path: path(of: found.found))
-        let measured =
-          try nearest.distanceField.map { try document.setting($0, to: .double(found.distance)) }
-          ?? document
-        return try projection?.applied(to: measured) ?? measured
-      }
-    }
+    let found = try ranking.documents(trace)
+    guard let projection = Projection(query.projection) else { return found }
+    return try found.map { try projection.applied(to: $0) }
   }
 }
 
@@ -41,7 +25,7 @@ extension StoreSnapshot {
     matching query: EffectiveQuery, trace: QueryTrace = QueryTrace(),
     _ body: (StoredName, StoredBody) throws -> Void
   ) throws {
-    guard query.nearest == nil, query.search == nil, query.projection.isEmpty else {
+    guard ranking(of: query) == nil, query.projection.isEmpty else {
       for document in try documents(matching: query, trace: trace) {
         try deadline?.check()
         try document.body.withBytes { try body(.path(document.path), StoredBody($0)) }
@@ -65,7 +49,7 @@ extension StoreSnapshot {
   ) throws -> [Model] {
     var models: [Model] = []
     guard isParallel, store.configuration.scanThreads > 1, deadline?.isSoon != true,
-      query.nearest == nil, query.search == nil, query.projection.isEmpty
+      ranking(of: query) == nil, query.projection.isEmpty
     else {
       try forEachBody(matching: query, trace: trace) { models.append(try decode($0, $1)) }
       return models

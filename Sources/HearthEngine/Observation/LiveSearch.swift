@@ -12,7 +12,7 @@ final class LiveSearch: LiveResult {
   private var members: [ResourcePath: (document: StoredDocument, match: TextMatch)] = [:]
   private var isLoaded = false
 
-  /// For a query with a search, which has been checked.
+  /// For a query that asks for the search, which has been checked.
   init(_ query: EffectiveQuery, _ search: TextSearch) {
     self.query = query
     self.search = search
@@ -23,7 +23,7 @@ final class LiveSearch: LiveResult {
 
   var heldCount: Int { members.count }
 
-  var request: ReadRequest? { isLoaded ? nil : .matches(query) }
+  var request: ReadRequest? { isLoaded ? nil : .matches(search, among: query) }
 
   func reset() { isLoaded = false }
 

@@ -66,7 +66,11 @@ final class MaterializedQuery: @unchecked Sendable {
       switch target {
       case .document(let path): LiveDocument(path)
       case .query(let query):
-        query.search.map { LiveSearch(query, $0) } ?? LimitWindow(query, tuning: tuning)
+        if case .search(let search) = query.question {
+          LiveSearch(query, search)
+        } else {
+          LimitWindow(query, tuning: tuning)
+        }
       case .totals(let query, let aggregations): LiveAggregates(query, aggregations, tuning)
       case .groups(let grouped): LiveAggregates(grouped, tuning)
       case .joined(let query): LiveJoin(query, tuning)

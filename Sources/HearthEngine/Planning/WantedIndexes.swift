@@ -19,8 +19,8 @@ extension EffectiveQuery {
       (collectionID, indexScope) = (id, .group)
     case .subtree: return []
     }
-    if let search {
-      return [IndexDefinition(collectionID, scope: indexScope, [.init(words: search.fields)])]
+    if let component = question.ranking?.indexComponent {
+      return [IndexDefinition(collectionID, scope: indexScope, [component])]
     }
     let conjunctions = Conjunctions(filters)
     var wanted: [IndexDefinition] = []

@@ -72,7 +72,7 @@ extension StructuredQuery {
             + "property mask.")
       }
     }
-    guard nearest == nil else {
+    guard question.traits.contains(.aggregated) else {
       throw .invalidArgument("The results of a vector search are not aggregated.")
     }
   }

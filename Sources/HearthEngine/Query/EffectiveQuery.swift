@@ -14,9 +14,7 @@ package struct EffectiveQuery: Hashable, Sendable {
   /// Results are found in reverse order and reversed before they are returned.
   var isReversed: Bool
   var projection: [FieldSegments]
-  package var nearest: StructuredQuery.Nearest?
-  /// Results are in the order of their scores, then of their names.
-  package var search: TextSearch?
+  var question: StructuredQuery.Question
 
   /// The query must have been checked.
   package init(_ query: StructuredQuery) {
@@ -29,9 +27,7 @@ package struct EffectiveQuery: Hashable, Sendable {
     offset = query.offset
     isReversed = query.isLimitToLast
     projection = query.projection
-    nearest = query.nearest
-    search = query.search
-    if search != nil { orders = [StructuredQuery.Order(field: .documentID)] }
+    question = query.question
     if isReversed {
       for index in orders.indices { orders[index].isDescending.toggle() }
       (start, end) = (end?.turned, start?.turned)

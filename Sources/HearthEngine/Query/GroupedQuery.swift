@@ -36,7 +36,7 @@ package struct GroupedQuery: Hashable, Sendable {
 
   /// Throws `invalidArgument` for groups that no database answers. The query must have been checked.
   package func checkOnlyGroups() throws(Status) {
-    guard query.nearest == nil else {
+    guard query.question.traits.contains(.aggregated) else {
       throw .invalidArgument("The results of a vector search are not grouped.")
     }
     guard Set(keys).count == keys.count else {

@@ -30,7 +30,7 @@ package struct JoinedQuery: Hashable, Sendable {
   /// Throws `invalidArgument` for a query that no database answers.
   package func check() throws(Status) {
     try query.check(cursorsReachImpliedOrders: true)
-    guard query.nearest == nil, query.search == nil else {
+    guard query.question.traits.contains(.joined) else {
       throw .invalidArgument(
         "The results of a vector search, or of a search for words, do not include other documents.")
     }
@@ -83,7 +83,7 @@ package struct Inclusion: Hashable, Sendable {
     case .reference(let field): try Inclusion.check(field)
     case .referring(let query, let field, _):
       try Inclusion.check(field)
-      guard query.nearest == nil, query.search == nil else {
+      guard query.question.traits.contains(.joined) else {
         throw .invalidArgument(
           "The results of a vector search, or of a search for words, are not included.")
       }

@@ -50,7 +50,7 @@ package final class SemiJoin: Hashable, Sendable {
         "Conditions on the results of other queries are nested more than \(Limits.nestedQueries) "
           + "deep.")
     }
-    guard query.nearest == nil, query.search == nil else {
+    guard query.question.traits.contains(.joined) else {
       throw .invalidArgument(
         "A condition is not on the results of a vector search, or of a search for words.")
     }

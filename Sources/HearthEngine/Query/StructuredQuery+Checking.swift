@@ -35,19 +35,7 @@ extension StructuredQuery {
     guard componentCount <= Limits.filtersAndOrders else {
       throw tooManyComponents(filters: filterCount)
     }
-    try nearest?.check(projection)
-    guard let search else { return }
-    if let field = search.scoreField {
-      for name in field.names where ResourcePath.isReserved(name) {
-        throw .invalidArgument("The name of a score's field, \"\(name)\", is reserved.")
-      }
-      try StructuredQuery.check(field: field)
-    }
-    guard orders.isEmpty, start == nil, end == nil, !isLimitToLast, nearest == nil else {
-      throw .invalidArgument(
-        "The results of a search for words are in the order of their scores: no other order, no cursor, "
-          + "no limit to the last, and no vector search.")
-    }
+    try question.ranking?.check(in: self)
   }
 
   private func checkScope() throws(Status) {
@@ -349,7 +337,7 @@ extension StructuredQuery.Comparison {
 }
 
 extension StructuredQuery.Nearest {
-  fileprivate func check(_ projection: [FieldSegments]) throws(Status) {
+  func check(in query: StructuredQuery) throws(Status) {
     try StructuredQuery.check(field: field)
     try StructuredQuery.check(vector: vector)
     guard !vector.contains(where: \.isNaN) else {
@@ -364,6 +352,7 @@ extension StructuredQuery.Nearest {
       throw .invalidArgument("The distanceResultField.property.name \"\(name)\" is reserved.")
     }
     try StructuredQuery.check(field: distanceField)
+    let projection = query.projection
     guard projection.isEmpty || projection.contains(where: { distanceField.hasPrefix($0) }) else {
       throw .invalidArgument(
         "The distanceResultField \(distanceField.canonicalText) is not named in the projection.")

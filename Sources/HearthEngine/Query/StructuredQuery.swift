@@ -1,6 +1,6 @@
 /// A query as a value: what Firestore calls a structured query.
 ///
-///     scope ─▶ filters ─▶ projection ─▶ orders, start and end ─▶ offset ─▶ limit ─▶ nearest
+///     scope ─▶ filters ─▶ projection ─▶ orders, start and end ─▶ offset ─▶ limit ─▶ question
 ///
 /// Not checked here; see `StructuredQuery+Checking.swift`. `EffectiveQuery` makes implied orders
 /// and the direction of a limit to the last explicit.
@@ -25,8 +25,7 @@ package struct StructuredQuery: Hashable, Sendable {
   package var offset = 0
   /// The fields of the results; empty means all.
   package var projection: [FieldSegments] = []
-  package var nearest: Nearest?
-  package var search: TextSearch?
+  package var question = Question.results
 
   package init(_ scope: Scope) { self.scope = scope }
 

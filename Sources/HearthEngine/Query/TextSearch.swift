@@ -198,8 +198,3 @@ final class TextMatcher {
     return (match, isMatch && found.allSatisfy(\.self))
   }
 }
-
-extension TextSearch {
-  /// Whether an index on words serves the search.
-  func isServed(by definition: IndexDefinition) -> Bool { definition.words == fields }
-}

@@ -8,13 +8,13 @@ extension ReadRequest {
     switch self {
     case .documents: return self
     case .values(_, over: let query):
-      try query.refuseSearch()
+      try query.question.checkOtherStates()
       return self
     case .groups(let grouped):
-      try EffectiveQuery(grouped.query).refuseSearch()
+      try grouped.query.question.checkOtherStates()
       return self
     case .results(var query, let fields):
-      try query.refuseSearch()
+      try query.question.checkOtherStates()
       query.projection = []
       return .results(query, requiring: fields)
     default: throw Status(.unimplemented, "A transaction does not read this.")

@@ -43,8 +43,8 @@ package enum ReadRequest: Sendable {
   indirect case totals(EffectiveQuery, [Aggregation])
   /// `groupTotals`: all groups. Without a limit or an offset of documents.
   indirect case groupTotals(GroupedQuery)
-  /// `matches`: all documents with the words of a search, whatever its limit is.
-  indirect case matches(EffectiveQuery)
+  /// `matches`: all documents with the words of a search that meet the query's conditions, whatever its limit is.
+  indirect case matches(TextSearch, among: EffectiveQuery)
   /// `several`; no member is this case.
   case several([ReadRequest])
 

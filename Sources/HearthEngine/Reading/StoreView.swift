@@ -71,9 +71,11 @@ struct StoreView {
     case .totals(let query, let aggregations):
       guard case .stored = versions else { throw Status.notKept }
       return .totals(try tracing { try snapshot.totals(of: aggregations, over: query, trace: $0) })
-    case .matches(let query):
+    case .matches(let search, let query):
       guard case .stored = versions else { throw Status.notKept }
-      let (found, statistics) = try tracing { try snapshot.matches(query, trace: $0) }
+      let (found, statistics) = try tracing {
+        try SearchRun(search: search, query: query, snapshot: snapshot).matches($0)
+      }
       return .matches(found, statistics)
     case .referring(let relation, let paths):
       guard case .stored = versions else { break }

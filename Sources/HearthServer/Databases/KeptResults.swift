@@ -277,7 +277,8 @@
   extension StructuredQuery {
     /// Whether a page may begin after a document of the one before.
     fileprivate var hasPages: Bool {
-      nearest == nil && search == nil && !isLimitToLast && !orders.contains(where: \.keepsMissing)
+      question.traits.contains(.ordered) && !isLimitToLast
+        && !orders.contains(where: \.keepsMissing)
     }
 
     /// Whole documents, in an order in which each has a place of its own.

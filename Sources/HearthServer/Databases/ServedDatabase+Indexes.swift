@@ -40,7 +40,7 @@
       let isMerged =
         query.comparisons.allSatisfy(\.isEquality)
         && query.effectiveOrders.allSatisfy(\.field.isDocumentID)
-      if isCollection, isMerged, query.nearest == nil { return }
+      if isCollection, isMerged, query.question.traits.contains(.ordered) { return }
       let request = ExplainRequest(query: EffectiveQuery(query))
       let missing = try await backend.read(.explanation(request)).explanation
         .missingIndexes.filter { !isCollection || !Self.isSingleField($0) }

@@ -39,7 +39,7 @@
           try field(proto)
         }
       }
-      if proto.hasFindNearest { query.nearest = try nearest(proto.findNearest) }
+      if proto.hasFindNearest { query.question = .nearest(try nearest(proto.findNearest)) }
       return query
     }
 

@@ -483,7 +483,7 @@
             + "real-time queries.")
       case .group, .collection: break
       }
-      guard nearest == nil else {
+      guard question.traits.contains(.live) else {
         throw .invalidArgument("FindNearest is not supported by real-time queries.")
       }
     }

@@ -63,9 +63,7 @@
       }
       var properties = equal.sorted().map { "\($0.canonicalText) ASC" }
       properties += orders.map { "\($0.field.canonicalText) \($0.isDescending ? "DESC" : "ASC")" }
-      if let nearest {
-        properties.append("\(nearest.field.canonicalText) VECTOR<\(nearest.vector.count)>")
-      }
+      if let property = question.indexProperty { properties.append(property) }
       return "(\(properties.joined(separator: ", ")))"
     }
   }

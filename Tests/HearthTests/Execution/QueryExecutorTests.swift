@@ -169,8 +169,9 @@ import Testing
         return (document.path.text, distance)
       }.sorted { $0.distance < $1.distance }
       var query = StructuredQuery(.collection(Self.books))
-      query.nearest = StructuredQuery.Nearest(
-        field: FieldSegments(["v"]), vector: target, limit: 20, measure: measure)
+      query.question = .nearest(
+        StructuredQuery.Nearest(
+          field: FieldSegments(["v"]), vector: target, limit: 20, measure: measure))
       #expect(try world.names(query) == expected.prefix(20).map(\.name))
     }
   }

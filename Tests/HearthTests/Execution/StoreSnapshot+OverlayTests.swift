@@ -92,9 +92,10 @@ import Testing
     let paths = (0..<6).map { ResourcePath(["a", "\($0)"]) }
     let world = try await QueryWorld(paths.enumerated().map { ($1, vector(Double($0) * 10)) })
     var query = StructuredQuery(.collection(ResourcePath(["a"])))
-    query.nearest = StructuredQuery.Nearest(
-      field: FieldSegments(["v"]), vector: [0, 1], limit: 3, measure: .euclidean,
-      distanceField: FieldSegments(["d"]))
+    query.question = .nearest(
+      StructuredQuery.Nearest(
+        field: FieldSegments(["v"]), vector: [0, 1], limit: 3, measure: .euclidean,
+        distanceField: FieldSegments(["d"])))
     let effective = EffectiveQuery(query)
     let found = Guarded<[StoredDocument]>([])
     _ = try await world.database.writer.perform { live in

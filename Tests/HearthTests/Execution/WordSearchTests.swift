@@ -143,7 +143,7 @@ import Testing
       let world = try await QueryWorld(documents, indexes: indexes)
       for limit in [1, 5, 64] {
         var query = StructuredQuery(.collection(ResourcePath(["books"])))
-        query.search = try TextSearch("same words", in: fields, matchesAll: true)
+        query.question = .search(try TextSearch("same words", in: fields, matchesAll: true))
         query.limit = limit
         #expect(try world.documents(query).map(\.path.id) == Array(names.prefix(limit)))
       }
@@ -167,7 +167,7 @@ import Testing
       documents, indexes: [IndexDefinition("books", [.init(words: fields)])])
     func touched(_ text: String, matchesAll: Bool = true) throws -> (entries: Int, found: Int) {
       var query = StructuredQuery(.collection(ResourcePath(["books"])))
-      query.search = try TextSearch(text, in: fields, matchesAll: matchesAll)
+      query.question = .search(try TextSearch(text, in: fields, matchesAll: matchesAll))
       query.limit = 20
       let counters = ReadCounters()
       let found = try world.documents(query, touched: counters)
@@ -191,7 +191,7 @@ import Testing
       ("frequent", true), ("frequent common", true), ("frequent common", false), ("rare w7", false),
     ] {
       var query = StructuredQuery(.collection(ResourcePath(["books"])))
-      query.search = try TextSearch(text, in: fields, matchesAll: matchesAll)
+      query.question = .search(try TextSearch(text, in: fields, matchesAll: matchesAll))
       let all = try world.documents(query).map(\.path)
       query.limit = 15
       query.offset = 3
@@ -285,7 +285,7 @@ import Testing
     }
     let world = try await QueryWorld(documents, indexes: Self.indexes)
     var query = StructuredQuery(.collection(ResourcePath(["books"])))
-    query.search = try TextSearch("sand worm", in: Self.words, matchesAll: true)
+    query.question = .search(try TextSearch("sand worm", in: Self.words, matchesAll: true))
     query.limit = 1
     #expect(try world.documents(query).map(\.path.id) == ["best"])
     #expect(try Self.naive(query, documents).agrees(with: [documents[2].path], query))
@@ -332,8 +332,8 @@ import Testing
       default: parts.append(random.pick(vocabulary.map(\.word) + ["absent"]))
       }
     }
-    query.search = try TextSearch(
-      parts.joined(separator: " "), in: words, matchesAll: random.below(3) > 0)
+    query.question = .search(
+      try TextSearch(parts.joined(separator: " "), in: words, matchesAll: random.below(3) > 0))
     if random.one(in: 3) {
       query.add(
         .comparison(
@@ -350,7 +350,9 @@ import Testing
   private static func naive(
     _ query: StructuredQuery, _ documents: [(path: ResourcePath, fields: MapValue)]
   ) throws -> NaiveRanking {
-    let search = try #require(query.search)
+    guard case .search(let search) = query.question else {
+      throw Status(.internal, "The query has no search.")
+    }
     let tokenizer = WordTokenizer(.english)
     struct Text {
       var stems: [String]
@@ -391,7 +393,7 @@ import Testing
     let reference = ReferenceQuery(
       query: {
         var plain = query
-        plain.search = nil
+        plain.question = .results
         plain.limit = nil
         plain.offset = 0
         plain.orders = [.init(field: .documentID)]

@@ -52,7 +52,7 @@ enum RecordedQuery {
     query.projection = try (json["select"]?["fields"]?.array ?? []).map {
       try FieldSegments(wireText: $0["fieldPath"]?.string ?? "")
     }
-    query.nearest = try json["findNearest"].map(nearest)
+    if let json = json["findNearest"] { query.question = .nearest(try nearest(json)) }
     return query
   }
 
@@ -273,6 +273,11 @@ extension RecordedQuery {
     default: return nil
     }
   }
+}
+
+extension StructuredQuery {
+  /// The vector search that the query asks for; nil for other questions.
+  var nearest: Nearest? { if case .nearest(let nearest) = question { nearest } else { nil } }
 }
 
 extension Value {

@@ -223,10 +223,12 @@ import Testing
     let distances = (element["distances"]?.array ?? []).map { $0.number ?? .nan }
     var measured = query
     // Only where it does not take the place of what is compared.
-    let hasOwnField = query.nearest?.distanceField != nil
-    if !hasOwnField { measured.nearest?.distanceField = FieldSegments(["distanceFound"]) }
+    var nearest = try RecordedQuery.require(query.nearest)
+    let hasOwnField = nearest.distanceField != nil
+    let field = nearest.distanceField ?? FieldSegments(["distanceFound"])
+    nearest.distanceField = field
+    measured.question = .nearest(nearest)
     measured.projection = hasOwnField ? query.projection : []
-    let field = try RecordedQuery.require(measured.nearest?.distanceField)
     let found = try await documents(measured)
     let names = found.map(\.path.text)
     let own = try found.map { document -> Double in

@@ -346,7 +346,7 @@ import Testing
         var nearest = StructuredQuery.Nearest(
           field: field("v"), vector: [1], limit: 1, measure: .cosine)
         change(&nearest)
-        query.nearest = nearest
+        query.question = .nearest(nearest)
       }
     }
     #expect(nearest { $0.vector = [] } == "Cannot have a zero length vector.")
@@ -365,8 +365,9 @@ import Testing
     #expect(
       sentence {
         $0.projection = [field("a")]
-        $0.nearest = StructuredQuery.Nearest(
-          field: field("v"), vector: [1], limit: 1, measure: .cosine, distanceField: field("d"))
+        $0.question = .nearest(
+          StructuredQuery.Nearest(
+            field: field("v"), vector: [1], limit: 1, measure: .cosine, distanceField: field("d")))
       } == "The distanceResultField d is not named in the projection.")
   }
 

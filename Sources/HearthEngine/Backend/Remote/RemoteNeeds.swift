@@ -66,7 +66,7 @@ struct RemoteNeeds: Sendable {
     case .results(let query, let fields):
       add(query, requiring: fields, catalogue, isNow: isNow && fields.isEmpty)
     case .part(let query, _): add(query, catalogue, isNow: isNow)
-    case .values(_, over: let query), .matches(let query): add(query, catalogue)
+    case .values(_, over: let query), .matches(_, among: let query): add(query, catalogue)
     case .totals(let query, let aggregations):
       add(query, requiring: AggregationTotals(aggregations, isLive: true).fields, catalogue)
     case .groups(let grouped), .groupTotals(let grouped):
@@ -92,7 +92,7 @@ struct RemoteNeeds: Sendable {
 extension EffectiveQuery {
   /// The part of the collection that has all results, of a query by name without conditions.
   fileprivate var remotePage: RemotePage? {
-    guard filters.isEmpty, nearest == nil, search == nil, isOrderedByName,
+    guard filters.isEmpty, question.traits.contains(.ordered), isOrderedByName,
       case .collection(let collection) = scope
     else { return nil }
     var page = RemotePage(limit: lastWanted ?? .max, isBackward: orders[0].isDescending)
@@ -167,8 +167,7 @@ final class RemoteCatalogue: Sendable {
   func entries(
     for query: EffectiveQuery, requiring fields: [FieldSegments], isPaged: Bool
   ) -> RemoteScope? {
-    // A search has statistics of the whole scope.
-    guard !indexes.isEmpty, query.search == nil, query.isResolved,
+    guard !indexes.isEmpty, query.question.traits.contains(.selective), query.isResolved,
       let plan = plan(for: query, requiring: fields, isPaged: isPaged && query.limit != nil),
       case .entries(let branches) = plan.source
     else { return nil }
@@ -228,7 +227,7 @@ final class RemoteCatalogue: Sendable {
     for query: EffectiveQuery, _ aggregations: [Aggregation]?
   ) throws -> [IndexDefinition] {
     let readable = readable(for: query)
-    if query.search != nil {
+    if query.question.ranking?.indexComponent != nil {
       return query.wantedIndexes().filter { wanted in
         !readable.contains { $0.definition == wanted }
       }
@@ -238,7 +237,7 @@ final class RemoteCatalogue: Sendable {
       if let aggregations {
         aggregations.contains { $0.field != nil } && isBounded
       } else {
-        query.nearest == nil || isBounded
+        query.question.traits.contains(.ordered) || isBounded
       }
     let planner = planner(
       query, requiring: aggregations?.compactMap(\.field) ?? [],
@@ -253,7 +252,8 @@ extension QueryPlan {
   fileprivate func remotePage(of query: EffectiveQuery) -> RemotePage? {
     guard isOrdered, isExact, !mayRepeat, case .entries(let branches) = source, branches.count == 1,
       branches[0].rangeLists.count == 1, branches[0].tests.isEmpty, branches[0].names == nil,
-      branches[0].joined.isEmpty, query.nearest == nil, let limit = query.limit
+      branches[0].joined.isEmpty, query.question.traits.contains(.ordered),
+      let limit = query.limit
     else { return nil }
     let (count, overflow) = limit.addingReportingOverflow(query.offset)
     return overflow ? nil : RemotePage(limit: count, isBackward: branches[0].isBackward)

@@ -14,22 +14,36 @@ struct RemoteResults {
   func whole(
     _ documents: [StoredDocument], requiring fields: [FieldSegments] = []
   ) throws -> [StoredDocument] {
-    let resolved = try query.resolved { join in
-      try join.values(of: RemoteResults(join.effectiveQuery).whole(documents))
-    }
-    if let search = resolved.search {
-      let (found, statistics) = try Self.matches(of: search, resolved, documents)
-      let ranking = TextRanking(search, statistics)
-      var best = SearchResults(limit: resolved.lastWanted)
-      for (document, match) in found { best.add(document, ranking.score(match)) }
-      return try best.documents(from: resolved.offset, search)
-    }
-    let found = try Self.results(of: resolved, documents, requiring: fields)
-    return try resolved.nearest?.nearest(among: found) ?? found
+    let resolved = try resolved(documents)
+    return try resolved.ranked(documents) ?? resolved.results(among: documents, requiring: fields)
   }
 
-  private static func results(
-    of query: EffectiveQuery, _ documents: [StoredDocument], requiring fields: [FieldSegments]
+  /// With the values of semi-joins.
+  private func resolved(_ documents: [StoredDocument]) throws -> RemoteResults {
+    RemoteResults(
+      try query.resolved { join in
+        try join.values(of: RemoteResults(join.effectiveQuery).whole(documents))
+      })
+  }
+
+  /// The documents of a ranking, the best first; nil for results in the query's order.
+  private func ranked(_ documents: [StoredDocument]) throws -> [StoredDocument]? {
+    switch query.question {
+    case .results: return nil
+    case .nearest(let nearest):
+      return try nearest.nearest(among: results(among: documents, requiring: []))
+    case .search(let search):
+      let (found, statistics) = try matches(of: search, documents)
+      let ranking = TextRanking(search, statistics)
+      var best = SearchResults(limit: query.lastWanted)
+      for (document, match) in found { best.add(document, ranking.score(match)) }
+      return try best.documents(from: query.offset, search)
+    }
+  }
+
+  /// In the query's order.
+  private func results(
+    among documents: [StoredDocument], requiring fields: [FieldSegments]
   ) throws -> [StoredDocument] {
     let keys = SortKeyEncoder(query.orders)
     var matcher = Matcher(query.filters, requiring: fields)
@@ -50,17 +64,9 @@ struct RemoteResults {
     return query.isReversed ? results.reversed() : results
   }
 
-  /// Every match of a search, whatever its limit is, and the statistics of its scope.
+  /// Every match of a search, whatever the limit is, and the statistics of the scope.
   func matches(
-    _ documents: [StoredDocument]
-  ) throws -> (found: [StoredDocument], statistics: TextStatistics) {
-    guard let search = query.search else { throw Status(.internal, "The query has no search.") }
-    let (found, statistics) = try Self.matches(of: search, query, documents)
-    return (found.map(\.document), statistics)
-  }
-
-  private static func matches(
-    of search: TextSearch, _ query: EffectiveQuery, _ documents: [StoredDocument]
+    of search: TextSearch, _ documents: [StoredDocument]
   ) throws -> (found: [(document: StoredDocument, match: TextMatch)], statistics: TextStatistics) {
     let words = TextMatcher(search)
     var matcher = Matcher(query.filters)
@@ -99,15 +105,13 @@ struct RemoteResults {
     _ aggregations: [Aggregation], _ documents: [StoredDocument], isLive: Bool
   ) throws -> AggregationTotals {
     var totals = AggregationTotals(aggregations, isLive: isLive)
-    var (whole, documents) = (query, documents)
-    whole.projection = []
-    whole.nearest = nil
-    // The best results of a search, of which only those with the fields count.
-    if query.search != nil {
-      documents = try RemoteResults(whole).whole(documents)
-      whole = EffectiveQuery(StructuredQuery(query.scope))
+    var (whole, documents) = (try resolved(documents), documents)
+    // Of a ranking's documents, only those with the fields count.
+    if let ranked = try whole.ranked(documents) {
+      documents = ranked
+      whole = RemoteResults(EffectiveQuery(StructuredQuery(query.scope)))
     }
-    for document in try RemoteResults(whole).whole(documents, requiring: totals.fields) {
+    for document in try whole.results(among: documents, requiring: totals.fields) {
       try document.body.withBytes { try totals.add(MapView(body: $0)) }
     }
     return totals

@@ -40,9 +40,9 @@ struct RemoteState: Sendable {
       return .values(try RemoteResults(query).aggregate(aggregations, documents))
     case .totals(let query, let aggregations):
       return .totals(try RemoteResults(query).totals(aggregations, documents, isLive: true))
-    case .matches(let query):
-      let (found, statistics) = try RemoteResults(query).matches(documents)
-      return .matches(found, statistics)
+    case .matches(let search, let query):
+      let (found, statistics) = try RemoteResults(query).matches(of: search, documents)
+      return .matches(found.map(\.document), statistics)
     case .collections(let path), .documentPaths(in: let path):
       return .paths(ResourcePath.prefixes(of: documents.map(\.path), below: path))
     default:

@@ -38,12 +38,13 @@ import Testing
     for var query in random.validQueries(120, world) {
       if generator.one(in: 3) {
         (query.isLimitToLast, query.orders, query.start, query.end) = (false, [], nil, nil)
-        query.nearest = StructuredQuery.Nearest(
-          field: FieldSegments(["vector"]), vector: [Double(generator.below(5)), 1],
-          limit: 1 + generator.below(8),
-          measure: generator.pick([.euclidean, .cosine, .dotProduct]),
-          distanceField: generator.one(in: 2) ? FieldSegments(["distance"]) : nil,
-          threshold: generator.one(in: 3) ? 1.5 : nil)
+        query.question = .nearest(
+          StructuredQuery.Nearest(
+            field: FieldSegments(["vector"]), vector: [Double(generator.below(5)), 1],
+            limit: 1 + generator.below(8),
+            measure: generator.pick([.euclidean, .cosine, .dotProduct]),
+            distanceField: generator.one(in: 2) ? FieldSegments(["distance"]) : nil,
+            threshold: generator.one(in: 3) ? 1.5 : nil))
       }
       let effective = EffectiveQuery(query)
       let found = try RemoteResults(effective).documents(documents)

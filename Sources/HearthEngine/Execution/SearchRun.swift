@@ -1,50 +1,48 @@
 internal import LMDB
 
-/// Searches for words.
+/// A search for words among the documents of one snapshot.
 ///
 ///     an index on words     its entries, those with high scores first ─▶ documents ─▶ the best
 ///     no index              every document of the scope ─▶ statistics, matches ─▶ the best
 ///
 /// Law: both find the same documents with the same scores.
-extension StoreSnapshot {
-  /// The results of a query with a search, whole, in their order.
-  func search(_ query: EffectiveQuery, trace: QueryTrace) throws -> [StoredDocument] {
-    guard let search = query.search else { return [] }
-    let query = query.isResolved ? query : try resolved(query, trace: trace)
+struct SearchRun: RankedRun {
+  let search: TextSearch
+  let query: EffectiveQuery
+  let snapshot: StoreSnapshot
+
+  func documents(_ trace: QueryTrace) throws -> [StoredDocument] {
+    guard query.isResolved else {
+      let resolved = try snapshot.resolved(query, trace: trace)
+      return try SearchRun(search: search, query: resolved, snapshot: snapshot).documents(trace)
+    }
     var best = SearchResults(limit: query.lastWanted)
-    guard let index = try index(for: query, search) else {
+    guard let index = try index() else {
       if trace.isStrict { throw Status.requires(query.wantedIndexes()) }
       trace.missing = query.wantedIndexes()
-      let (found, statistics) = try scan(query, search, trace)
+      let (found, statistics) = try scan(trace)
       let ranking = TextRanking(search, statistics)
       for (document, match) in found {
         best.add(document, ranking.score(match))
       }
       return try best.documents(from: query.offset, search)
     }
-    let run = try WordSearch(query, search, index, in: self, trace)
+    let run = try WordSearch(query, search, index, in: snapshot, trace)
     try run.find(&best)
     return try best.documents(from: query.offset, search)
   }
 
-  /// As `search`, if a few documents have other versions than the stored ones. Reads every match:
-  /// each version changes the statistics, and so all scores.
-  func search(
-    _ query: EffectiveQuery, with overlay: DocumentOverlay, trace: QueryTrace
-  ) throws -> [StoredDocument] {
-    guard let search = query.search else { return [] }
+  /// Reads every match: each version changes the statistics, and so all scores.
+  func documents(with overlay: DocumentOverlay, _ trace: QueryTrace) throws -> [StoredDocument] {
     // The statistics are those of the newest state.
-    guard case .paths(let replaced) = overlay.replaced else {
-      try query.refuseSearch()
-      return []
-    }
-    if try index(for: query, search) == nil {
+    guard case .paths(let replaced) = overlay.replaced else { throw Status.onlyInNewestState }
+    if try index() == nil {
       if trace.isStrict { throw Status.requires(query.wantedIndexes()) }
       trace.missing = query.wantedIndexes()
     }
-    var (documents, statistics) = try matches(query, trace: trace)
+    var (documents, statistics) = try matches(trace)
     let words = TextMatcher(search)
-    var matcher = Matcher(query.filters, until: deadline)
+    var matcher = Matcher(query.filters, until: snapshot.deadline)
     func match(_ document: StoredDocument) throws -> TextMatch {
       try document.body.withBytes { try words.find(in: MapView(body: $0)).match }
     }
@@ -52,8 +50,8 @@ extension StoreSnapshot {
     for document in documents where !replaced.contains(document.path) {
       found.append((document, try match(document)))
     }
-    for (path, document) in overlay.searched {
-      if let old = try self.document(at: path) { statistics.add(try match(old), sign: -1) }
+    for (path, document) in overlay.all {
+      if let old = try snapshot.document(at: path) { statistics.add(try match(old), sign: -1) }
       guard let document else { continue }
       try document.body.withBytes { bytes in
         let fields = try MapView(body: bytes)
@@ -68,49 +66,59 @@ extension StoreSnapshot {
     return try best.documents(from: query.offset, search)
   }
 
-  /// Every match of a query with a search, whatever its limit is, and the statistics of its scope.
+  func explanation() throws -> QueryExplanation? {
+    let index = try index()
+    return QueryExplanation(
+      plan: index.map { "index (\($0.definition)), best scores first" }
+        ?? "every document of the scope",
+      indexes: index.map { [$0.definition.description] } ?? [], isServed: index != nil,
+      missingIndexes: index == nil ? query.wantedIndexes().map(\.json) : [])
+  }
+
+  /// Every match, whatever the query's limit is, and the statistics of its scope.
   func matches(
-    _ query: EffectiveQuery, trace: QueryTrace
+    _ trace: QueryTrace
   ) throws -> (documents: [StoredDocument], statistics: TextStatistics) {
-    guard let search = query.search else {
-      throw Status(.internal, "The query has no search.")
-    }
-    guard let index = try index(for: query, search) else {
-      let (found, statistics) = try scan(query, search, trace)
+    guard let index = try index() else {
+      let (found, statistics) = try scan(trace)
       return (found.map(\.document), statistics)
     }
-    let run = try WordSearch(query, search, index, in: self, trace)
+    let run = try WordSearch(query, search, index, in: snapshot, trace)
     var documents: [StoredDocument] = []
     try run.forEachMatch { document, _ in documents.append(document) }
     return (documents, run.statistics)
   }
 
-  func index(for query: EffectiveQuery, _ search: TextSearch) throws -> StoredIndex? {
+  private func index() throws -> StoredIndex? {
+    let indexes: [StoredIndex]
     switch query.scope {
-    case .subtree: nil
     case .collection(let path):
-      try indexes().readable(.collection, of: path.id).first { search.isServed(by: $0.definition) }
-    case .group(let id, let below):
-      below.isRoot
-        ? try indexes().readable(.group, of: id).first { search.isServed(by: $0.definition) } : nil
+      indexes = try snapshot.indexes().readable(.collection, of: path.id)
+    case .group(let id, below: .root):
+      indexes = try snapshot.indexes().readable(.group, of: id)
+    case .group, .subtree: return nil
     }
+    return indexes.first { $0.definition.words == search.fields }
   }
 
   private func scan(
-    _ query: EffectiveQuery, _ search: TextSearch, _ trace: QueryTrace
+    _ trace: QueryTrace
   ) throws -> (found: [(document: StoredDocument, match: TextMatch)], statistics: TextStatistics) {
     var statistics = TextStatistics(search)
     let words = TextMatcher(search)
-    var matcher = Matcher(query.filters, until: deadline)
+    var matcher = Matcher(query.filters, until: snapshot.deadline)
     var found: [(document: StoredDocument, match: TextMatch)] = []
     var all = EffectiveQuery(StructuredQuery(query.scope))
     all.orders = [StructuredQuery.Order(field: .documentID)]
-    let run = try self.run(all, needsOrder: false, trace: trace)
+    let run = try snapshot.run(all, needsOrder: false, trace: trace)
     try run.forEachUnordered { entry, fields in
       let (match, isMatch) = try words.find(in: fields)
       statistics.add(match)
-      guard isMatch, try matcher.matches(fields, path: { try path(of: entry) }) else { return true }
-      found.append((try copy(entry.record, key: entry.key, path: path(of: entry)), match))
+      guard isMatch, try matcher.matches(fields, path: { try snapshot.path(of: entry) }) else {
+        return true
+      }
+      let path = try snapshot.path(of: entry)
+      found.append((try snapshot.copy(entry.record, key: entry.key, path: path), match))
       return true
     }
     trace.found = found.count
