@@ -2,6 +2,32 @@
 import CompilerPluginSupport
 import PackageDescription
 
+// A trait, and what a target depends on only with it.
+struct Trait {
+  let name: String
+
+  func product(_ product: String, of package: String) -> Target.Dependency {
+    .product(name: product, package: package, condition: .when(traits: [name]))
+  }
+
+  func target(_ target: String) -> Target.Dependency {
+    .target(name: target, condition: .when(traits: [name]))
+  }
+}
+
+let tools = Trait(name: "Tools")
+let service = Trait(name: "Service")
+let server = Trait(name: "Server")
+let postgres = Trait(name: "Postgres")
+let macros = Trait(name: "Macros")
+
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let deques = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+
+// Async functions run where their caller does: users' types need not be Sendable, and a result of typed operations
+// changes on the main actor if the query was run there.
+let callersIsolation = [SwiftSetting.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+
 // Targets are in layer order, so that this file is the architecture diagram.
 let package = Package(
   name: "Hearth",
@@ -79,38 +105,21 @@ let package = Package(
     // Layer 2: the embedded database, and the interface for any other document store.
     .target(
       name: "HearthEngine",
-      dependencies: [
-        "LMDB", "CXXHash", "HearthText",
-        .product(name: "DequeModule", package: "swift-collections"),
-        .product(name: "Logging", package: "swift-log"),
-      ],
-      swiftSettings: [
-        // Async functions run where their caller does: users' types need not be Sendable.
-        .enableUpcomingFeature("NonisolatedNonsendingByDefault")
-      ]),
+      dependencies: ["LMDB", "CXXHash", "HearthText", deques, logging],
+      swiftSettings: callersIsolation),
 
     // The tables of a server, for the engine's backend of remote stores.
     .target(
       name: "HearthPostgres",
-      dependencies: [
-        "HearthEngine", .target(name: "CPostgres", condition: .when(traits: ["Postgres"])),
-        .product(name: "DequeModule", package: "swift-collections"),
-        .product(name: "Logging", package: "swift-log"),
-      ]),
+      dependencies: ["HearthEngine", postgres.target("CPostgres"), deques, logging]),
 
     // Layer 3: the public API. It knows no storage.
     .target(
       name: "Hearth",
       dependencies: [
-        "HearthEngine", "HearthText",
-        .target(name: "HearthPostgres", condition: .when(traits: ["Postgres"])),
-        .product(name: "DequeModule", package: "swift-collections"),
-        .product(name: "Logging", package: "swift-log"),
+        "HearthEngine", "HearthText", postgres.target("HearthPostgres"), deques, logging,
       ],
-      swiftSettings: [
-        // As in HearthEngine.
-        .enableUpcomingFeature("NonisolatedNonsendingByDefault")
-      ]),
+      swiftSettings: callersIsolation),
 
     // The top layer: drop-in module names, helpers for users' tests, and the command line.
     .target(name: "FirebaseCore", dependencies: ["Hearth"]),
@@ -118,102 +127,66 @@ let package = Package(
     .target(name: "FirebaseFirestore", dependencies: ["Hearth", "FirebaseCore"]),
     .target(
       name: "ParseSwift",
-      dependencies: ["Hearth", .product(name: "Logging", package: "swift-log")],
-      swiftSettings: [
-        // As in Hearth.
-        .enableUpcomingFeature("NonisolatedNonsendingByDefault")
-      ]),
+      dependencies: ["Hearth", logging],
+      swiftSettings: callersIsolation),
     // Typed operations: the compiled form, its expressions, and what executes it.
     .target(name: "HearthCEL", dependencies: ["HearthText"]),
     .target(name: "DataConnectModel"),
     .target(
       name: "FirebaseDataConnect",
       dependencies: [
-        "Hearth", "FirebaseCore", "HearthCEL", "HearthText", "DataConnectModel",
-        .product(name: "Logging", package: "swift-log"),
+        "Hearth", "FirebaseCore", "HearthCEL", "HearthText", "DataConnectModel", logging,
       ],
-      swiftSettings: [
-        // Async functions run where their caller does: a result changes on the main actor if the
-        // query was run there.
-        .enableUpcomingFeature("NonisolatedNonsendingByDefault")
-      ]),
+      swiftSettings: callersIsolation),
     .target(
       name: "HearthDataConnect",
       dependencies: [
-        "DataConnectModel", "HearthCEL", "HearthText",
-        .product(name: "Yams", package: "Yams", condition: .when(traits: ["Tools"])),
+        "DataConnectModel", "HearthCEL", "HearthText", tools.product("Yams", of: "Yams"),
       ]),
     .target(
       name: "HearthTesting", dependencies: ["Hearth"],
-      swiftSettings: [
-        // As in Hearth: models need not be Sendable.
-        .enableUpcomingFeature("NonisolatedNonsendingByDefault")
-      ]),
+      swiftSettings: callersIsolation),
     .target(
       name: "HearthService",
       dependencies: [
-        "Hearth",
-        .product(
-          name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Service"])),
-        .product(
-          name: "ServiceLifecycle", package: "swift-service-lifecycle",
-          condition: .when(traits: ["Service"])),
+        "Hearth", service.product("CoreMetrics", of: "swift-metrics"),
+        service.product("ServiceLifecycle", of: "swift-service-lifecycle"),
       ]),
     // The messages and services of google.firestore.v1, and what serves them from a backend.
     .target(
       name: "FirestoreProtocol",
       dependencies: [
-        .product(
-          name: "SwiftProtobuf", package: "swift-protobuf", condition: .when(traits: ["Server"])),
-        .product(name: "GRPCCore", package: "grpc-swift-2", condition: .when(traits: ["Server"])),
-        .product(
-          name: "GRPCProtobuf", package: "grpc-swift-protobuf",
-          condition: .when(traits: ["Server"])),
+        server.product("SwiftProtobuf", of: "swift-protobuf"),
+        server.product("GRPCCore", of: "grpc-swift-2"),
+        server.product("GRPCProtobuf", of: "grpc-swift-protobuf"),
       ],
       exclude: ["Protos"]),
     .target(
       name: "HearthServer",
       dependencies: [
-        "HearthEngine", "HearthText", "FirestoreProtocol",
-        .target(name: "HearthPostgres", condition: .when(traits: ["Postgres"])),
-        .product(
-          name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport",
-          condition: .when(traits: ["Server"])),
-        .product(
-          name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Server"])),
-        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Server"])),
-        .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["Server"])),
-        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Server"])),
-        .product(
-          name: "NIOHTTP2", package: "swift-nio-http2", condition: .when(traits: ["Server"])),
-        .product(
-          name: "NIOCertificateReloading", package: "swift-nio-extras",
-          condition: .when(traits: ["Server"])),
-        .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Server"])),
-        .product(
-          name: "CryptoExtras", package: "swift-crypto", condition: .when(traits: ["Server"])),
-        .product(name: "JWTKit", package: "jwt-kit", condition: .when(traits: ["Server"])),
+        "HearthEngine", "HearthText", "FirestoreProtocol", postgres.target("HearthPostgres"),
+        server.product("GRPCNIOTransportHTTP2Posix", of: "grpc-swift-nio-transport"),
+        server.product("CoreMetrics", of: "swift-metrics"),
+        server.product("NIOCore", of: "swift-nio"), server.product("NIOHTTP1", of: "swift-nio"),
+        server.product("NIOPosix", of: "swift-nio"),
+        server.product("NIOHTTP2", of: "swift-nio-http2"),
+        server.product("NIOCertificateReloading", of: "swift-nio-extras"),
+        server.product("Crypto", of: "swift-crypto"),
+        server.product("CryptoExtras", of: "swift-crypto"), server.product("JWTKit", of: "jwt-kit"),
       ]),
     .macro(
       name: "HearthMacrosPlugin",
       dependencies: [
-        .product(
-          name: "SwiftCompilerPlugin", package: "swift-syntax",
-          condition: .when(traits: ["Macros"])),
-        .product(
-          name: "SwiftSyntaxMacros", package: "swift-syntax", condition: .when(traits: ["Macros"])),
+        macros.product("SwiftCompilerPlugin", of: "swift-syntax"),
+        macros.product("SwiftSyntaxMacros", of: "swift-syntax"),
       ]),
     .target(name: "HearthMacros", dependencies: ["Hearth", "HearthMacrosPlugin"]),
     .executableTarget(
       name: "HearthCLI",
       dependencies: [
         "Hearth", "HearthText", "ParseSwift", "FirebaseDataConnect", "HearthDataConnect",
-        "DataConnectModel",
-        .target(name: "HearthServer", condition: .when(traits: ["Server"])),
-        .product(name: "Logging", package: "swift-log"),
-        .product(
-          name: "ArgumentParser", package: "swift-argument-parser",
-          condition: .when(traits: ["Tools"])),
+        "DataConnectModel", server.target("HearthServer"), logging,
+        tools.product("ArgumentParser", of: "swift-argument-parser"),
       ]),
 
     // Runs `hearth dataconnect sdk generate`, which needs the trait "Tools".
@@ -240,17 +213,14 @@ let package = Package(
     // Only with the trait "Postgres".
     .target(
       name: "PostgresTestServer",
-      dependencies: [
-        .target(name: "HearthPostgres", condition: .when(traits: ["Postgres"]))
-      ],
+      dependencies: [postgres.target("HearthPostgres")],
       path: "Tests/Helpers/PostgresTestServer"),
     // The reference: another store for the same tests, which looks at every document for every answer.
     .target(name: "CReferenceStart", path: "Tests/Helpers/CReferenceStart"),
     .target(
       name: "HearthReference",
       dependencies: [
-        "HearthEngine", "CReferenceStart", .product(name: "Logging", package: "swift-log"),
-        .target(name: "HearthPostgres", condition: .when(traits: ["Postgres"])),
+        "HearthEngine", "CReferenceStart", logging, postgres.target("HearthPostgres"),
       ],
       path: "Tests/Reference"),
     .executableTarget(
@@ -285,8 +255,7 @@ let package = Package(
       dependencies: [
         "Hearth", "HearthEngine", "HearthTesting", "FirebaseFirestore", "FirebaseCore",
         "FirebaseSharedSwift", "CompilerCheck", "GrowthRoutes", "HearthReference", "ProcessorTime",
-        "TestSupport",
-        .target(name: "HearthMacros", condition: .when(traits: ["Macros"])),
+        "TestSupport", macros.target("HearthMacros"),
       ],
       resources: [.copy("Resources")]),
     .testTarget(name: "HearthTextTests", dependencies: ["HearthText"]),
@@ -298,11 +267,11 @@ let package = Package(
     .target(
       name: "Movies", dependencies: ["FirebaseDataConnect", "FirebaseCore"],
       path: "Tests/Fixtures/DataConnect/generated/Movies/Sources",
-      swiftSettings: [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
+      swiftSettings: callersIsolation),
     .target(
       name: "CinemaKit", dependencies: ["FirebaseDataConnect", "FirebaseCore"],
       path: "Tests/Fixtures/DataConnect/generated/CinemaKit/Sources",
-      swiftSettings: [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
+      swiftSettings: callersIsolation),
     .testTarget(
       name: "FirebaseDataConnectTests",
       dependencies: [
@@ -314,7 +283,7 @@ let package = Package(
       name: "ParseSwiftTests",
       dependencies: [
         "CompilerCheck", "ParseSwift", "Hearth", "HearthTesting", "ProcessorTime", "TestSupport",
-        .target(name: "HearthMacros", condition: .when(traits: ["Macros"])),
+        macros.target("HearthMacros"),
       ],
       // The criteria's tests are looked up in the sources.
       exclude: ["criteria.json"]),
@@ -324,31 +293,24 @@ let package = Package(
     .testTarget(
       name: "HearthServiceTests",
       dependencies: [
-        "HearthService", "TestSupport",
-        .product(
-          name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Service"])),
+        "HearthService", "TestSupport", service.product("MetricsTestKit", of: "swift-metrics"),
       ]),
     .testTarget(
       name: "HearthMacrosTests",
       dependencies: [
         "Hearth", "HearthEngine", "HearthTesting", "CompilerCheck", "TestSupport",
-        .target(name: "HearthMacros", condition: .when(traits: ["Macros"])),
+        macros.target("HearthMacros"),
       ]),
     .testTarget(
       name: "HearthServerTests",
       dependencies: [
         "HearthServer", "Hearth", "HearthEngine", "FirestoreProtocol", "HearthCLI",
         "PostgresTestServer", "TestSupport",
-        .product(
-          name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport",
-          condition: .when(traits: ["Server"])),
-        .product(
-          name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Server"])),
-        .product(name: "NIOEmbedded", package: "swift-nio", condition: .when(traits: ["Server"])),
-        .product(
-          name: "NIOHTTP2", package: "swift-nio-http2", condition: .when(traits: ["Server"])),
-        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Server"])),
-        .product(name: "JWTKit", package: "jwt-kit", condition: .when(traits: ["Server"])),
+        server.product("GRPCNIOTransportHTTP2Posix", of: "grpc-swift-nio-transport"),
+        server.product("MetricsTestKit", of: "swift-metrics"),
+        server.product("NIOEmbedded", of: "swift-nio"),
+        server.product("NIOHTTP2", of: "swift-nio-http2"),
+        server.product("NIOPosix", of: "swift-nio"), server.product("JWTKit", of: "jwt-kit"),
       ],
       // Scripts in other languages.
       exclude: ["Clients"]),
