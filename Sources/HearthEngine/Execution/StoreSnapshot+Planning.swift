@@ -74,11 +74,7 @@ extension StoreSnapshot {
   /// The plans for the indexes of this transaction.
   private func planMemory() throws -> PlanMemory {
     let generation = try indexGeneration()
-    let known = store.planMemory.withLock { $0 } as? PlanMemory
-    if let known, known.generation == generation { return known }
-    let memory = PlanMemory(generation: generation)
-    store.planMemory.withLock { $0 = memory }
-    return memory
+    return store.planMemory.memory(of: generation) { PlanMemory(generation: generation) }
   }
 
   /// The query at the present, with the values of its semi-joins.

@@ -4,7 +4,7 @@ internal import LMDB
 ///
 /// Every commit that changes the catalogue increments its generation. A catalogue in memory is used
 /// only in transactions that read the same generation.
-final class IndexCatalogue: Sendable {
+final class IndexCatalogue: GenerationMemory {
   let generation: UInt64
   /// Ordered by number.
   let indexes: [StoredIndex]
@@ -62,19 +62,18 @@ final class IndexCatalogue: Sendable {
   }
 }
 
+extension Store {
+  /// The type of `indexMemory`.
+  typealias IndexMemory = IndexCatalogue
+}
+
 extension StoreSnapshot {
   /// The catalogue as of this transaction. Not valid in a transaction that has changed it.
   func indexes() throws -> IndexCatalogue {
     let generation = try indexGeneration()
-    let known = store.indexMemory.withLock { $0 } as? IndexCatalogue
-    if let known, known.generation == generation { return known }
-    let catalogue = try IndexCatalogue(generation: generation, readIndexes())
-    store.indexMemory.withLock { known in
-      // A reader of an older state does not replace what newer ones and the writer use.
-      if let known = known as? IndexCatalogue, known.generation > generation { return }
-      known = catalogue
+    return try store.indexMemory.memory(of: generation) {
+      try IndexCatalogue(generation: generation, readIndexes())
     }
-    return catalogue
   }
 
   /// 0 in a file that never had an index.

@@ -233,7 +233,7 @@ final class IndexManager: Sendable {
     }
     // A delete that is submitted from now on may have to follow a new rule. Without a catalogue the
     // writer assumes that it has.
-    store.indexMemory.withLock { $0 = nil }
+    store.indexMemory.forget()
     // Documents may have been repaired.
     state.withLock { $0.damaged = [:] }
     _ = try? store.read { try $0.indexes() }

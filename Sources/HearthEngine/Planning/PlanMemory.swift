@@ -13,7 +13,7 @@ import Synchronization
 ///
 /// Law: a remembered plan is what the planner would choose, except that it may have chosen the scan of a
 /// collection that was small.
-final class PlanMemory: Sendable {
+final class PlanMemory: GenerationMemory {
   struct Shape: Hashable {
     /// With null in place of the last operand.
     private var query: EffectiveQuery
@@ -80,6 +80,11 @@ final class PlanMemory: Sendable {
       plans[shape] = Known(query: query, plan: plan)
     }
   }
+}
+
+extension Store {
+  /// The type of `planMemory`.
+  typealias PlannedQueries = PlanMemory
 }
 
 extension QueryPlan {

@@ -25,10 +25,10 @@ final class Store: Sendable {
   /// Receives the last sequence after every commit of this process.
   let commits = CommitNotifier()
   let nameTables = FieldNameTableCache()
-  /// The Indexing layer's cache for this file. Used only if the file agrees with it.
-  let indexMemory = Guarded<(any AnyObject & Sendable)?>(nil)
-  /// Plans of queries, of the layer of execution.
-  let planMemory = Guarded<(any AnyObject & Sendable)?>(nil)
+  /// The Indexing layer's memory of this file, of a type that it names: the store only keeps it.
+  let indexMemory = GenerationSlot<IndexMemory>()
+  /// Plans of queries, of a type that the Planning layer names.
+  let planMemory = GenerationSlot<PlannedQueries>()
   /// Up to this commit, the file has a format that this process reads. A transaction that sees a
   /// later one looks again; while the file is being opened, none does.
   private let readableCommit = Atomic(Int.max)

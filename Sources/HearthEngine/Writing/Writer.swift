@@ -156,8 +156,7 @@ final class Writer: Sendable {
       if case .delete = $0.operation { true } else { false }
     }
     guard hasDeletion else { return false }
-    let catalogue = store.indexMemory.withLock { $0 } as? IndexCatalogue
-    return catalogue.map { !$0.references.isEmpty } ?? true
+    return store.indexMemory.last.map { !$0.references.isEmpty } ?? true
   }
 
   /// Number of requests that no group has taken yet.

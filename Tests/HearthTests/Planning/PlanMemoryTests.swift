@@ -86,7 +86,7 @@ import Testing
           if trace.plan?.source != best.source || trace.plan?.isOrdered != best.isOrdered {
             Issue.record("seed \(seed): \(query)\n\(trace.plan?.description ?? "") not \(best)")
           }
-          let memory = snapshot.store.planMemory.withLock { $0 } as? PlanMemory
+          let memory = snapshot.store.planMemory.last
           let shape = PlanMemory.Shape(
             effective, requiring: [], needsOrder: true, countsOnly: false)
           if let memory, let shape, memory.plan(for: effective, shape) != nil {
@@ -137,7 +137,7 @@ import Testing
   private static func isRemembered(
     _ query: EffectiveQuery, _ snapshot: borrowing StoreSnapshot
   ) -> Bool {
-    let memory = snapshot.store.planMemory.withLock { $0 } as? PlanMemory
+    let memory = snapshot.store.planMemory.last
     let shape = PlanMemory.Shape(query, requiring: [], needsOrder: true, countsOnly: false)
     guard let memory, let shape else { return false }
     return memory.plan(for: query, shape) != nil
