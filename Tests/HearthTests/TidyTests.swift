@@ -6,40 +6,35 @@ import Testing
 @Suite(.ownThreads) struct TidyTests {
   // MARK: Layers
 
-  /// Folders of `Sources/HearthEngine`, lowest layer first.
-  static let layers: [[String]] = [
-    ["Support"], ["Words"], ["Model"], ["Format", "Keys"], ["Coding", "Direct"], ["Storage"],
-    ["TTL"],
-    ["Indexing"],
-    ["Query"],
-    ["Planning"], ["Execution"], ["Reading"], ["Writing"], ["Maintenance"], ["Observation"],
-    ["Backend"],
-  ]
+  /// The folders of `Sources/HearthEngine` with their layers, and those of `Sources/Hearth`.
+  static let engine = FolderTable("| Layer | Folder | Owns |", of: "Sources/HearthEngine")
+  static let face = FolderTable("| Folder | Owns |", of: "Sources/Hearth")
 
-  @Test(arguments: [
-    ("Sources/HearthEngine", layers.flatMap(\.self)),
-    ("Sources/Hearth", ["Face", "Bridge", "Delivery", "Typed"]),
-  ])
-  func `every file is in a folder that has its place`(module: String, folders: [String]) {
-    for file in SourceTree.swiftFiles(in: module) {
-      let folder = file.folder(below: module).split(separator: "/").first ?? ""
+  @Test(arguments: [engine, face])
+  func `every file is in a folder that has its place`(table: FolderTable) {
+    let folders = table.rows.map(\.folder)
+    let files = SourceTree.swiftFiles(in: table.module)
+    for file in files {
       #expect(
-        folders.contains(String(folder)),
+        table.row(of: file) != nil,
         """
-        \(file.path) is in no folder that TidyTests knows. Move it to one of \
+        \(file.path) is in no folder that \(FolderTable.page) knows. Move it to one of \
         \(folders.joined(separator: ", ")), or give the new folder its place there.
         """)
+    }
+    for row in table.rows {
+      #expect(
+        files.contains { table.row(of: $0)?.folder == row.folder },
+        "\(FolderTable.page) lists \(row.folder), which holds no file. Remove the row.")
     }
   }
 
   @Test func `a file mentions types of its own layer and below`() {
-    let house = Self.layers.map { folders in
-      SourceTree.swiftFiles(in: "Sources/HearthEngine").filter { file in
-        let folder = file.folder(below: "Sources/HearthEngine").split(separator: "/").first ?? ""
-        return folders.contains(String(folder))
-      }
+    let files = SourceTree.swiftFiles(in: "Sources/HearthEngine")
+    #expect(files.count > 50, "The sources were not found at \(SourceTree.root.path).")
+    let house = Set(Self.engine.rows.map(\.layer)).sorted().map { layer in
+      files.filter { Self.engine.row(of: $0)?.layer == layer }
     }
-    #expect(house.joined().count > 50, "The sources were not found at \(SourceTree.root.path).")
     let layerBelow = Set(
       ["Sources/LMDB", "Sources/HearthText"].flatMap(SourceTree.swiftFiles(in:))
         .flatMap(\.declarations).map(\.name))
