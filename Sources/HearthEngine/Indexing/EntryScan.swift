@@ -47,7 +47,6 @@ final class EntryScan {
   private let limit: KeyLimit
   let isBackwards: Bool
   private let touched: ReadCounters
-  private let stepsBeforePages: Int
   // Exclusivity is unchecked: one thread uses this, no property is accessed again while it is
   // modified, and a check costs as much as the step it guards.
   @exclusivity(unchecked) private(set) var range: EntryRange
@@ -58,16 +57,7 @@ final class EntryScan {
   }
   /// Decides for most keys that they are before `end`.
   @exclusivity(unchecked) private var endHead: UInt64 = 0
-  @exclusivity(unchecked) private var cursor: Cursor
-  /// The steps of the cursor since it was moved to its place.
-  @exclusivity(unchecked) private var steps = 0
-  /// Replaces the cursor after many steps forward. Nil while the cursor is used.
-  @exclusivity(unchecked) private(set) var pages: LeafWalk?
-  /// The current entry of `pages`.
-  @exclusivity(unchecked) private var inPages = (
-    key: UnsafeRawBufferPointer(start: nil, count: 0),
-    value: UnsafeRawBufferPointer(start: nil, count: 0)
-  )
+  @exclusivity(unchecked) private var cursor: EntryCursor
   @exclusivity(unchecked) private var documents: Cursor
   @exclusivity(unchecked) private var position = Position.outside
   /// In reverse: the next entry is the last element.
@@ -78,7 +68,7 @@ final class EntryScan {
   @exclusivity(unchecked) private var documentKey = KeyBuffer()
   @exclusivity(unchecked) private var collectionPrefix: [UInt8] = []
 
-  /// - Parameter stepsBeforePages: The number of steps after which `pages` replaces the cursor.
+  /// - Parameter stepsBeforePages: See `EntryCursor`.
   init(
     _ range: EntryRange, in snapshot: StoreSnapshot, isBackwards: Bool = false,
     touched: ReadCounters = ReadCounters(), stepsBeforePages: Int = 100
@@ -87,9 +77,9 @@ final class EntryScan {
     self.snapshot = snapshot
     self.isBackwards = isBackwards
     self.touched = touched
-    self.stepsBeforePages = stepsBeforePages
     limit = snapshot.keyLimit
-    cursor = try snapshot.lmdb.cursor(snapshot.tables.entries)
+    cursor = try EntryCursor(
+      snapshot.tables.entries, in: snapshot.lmdb, stepsBeforePages: stepsBeforePages)
     documents = try snapshot.lmdb.cursor(snapshot.tables.documents)
     collectionPrefix = range.collection.map(KeyLayout.collectionPrefix) ?? []
     reposition()
@@ -125,17 +115,13 @@ final class EntryScan {
       }
       guard try advance() else { return nil }
       try touched.countEntry(until: snapshot.deadline)
-      let key = key
+      let key = cursor.key
       guard limit.isTruncated(key) else {
-        let value = pages == nil ? cursor.value : inPages.value
         return ScannedEntry(
-          key: key, identities: try EntryIdentities(value),
+          key: key, identities: try EntryIdentities(cursor.value),
           prefixCount: range.prefix.count, document: nil)
       }
-      if pages != nil {
-        leavePages()
-        guard try cursor.seek(exactly: key) else { throw Status.lostEntry }
-      }
+      guard try cursor.leavePages() else { throw Status.lostEntry }
       try readRun()
     }
   }
@@ -154,7 +140,7 @@ final class EntryScan {
     end = limit.scanEnd(range.upper) ?? [0xFF]
     // Seek only forward, so that no entry is returned twice.
     guard position != .outside, position != .atEnd else { return }
-    let key = key
+    let key = cursor.key
     let isBehind = target.withUnsafeBytes { target in
       isBackwards
         ? UTF8Order.compare(target, key) < 0 && !key.starts(with: target)
@@ -184,43 +170,21 @@ final class EntryScan {
       switch position {
       case .atEnd: false
       case .onNext: true
-      case .onReturned: try isBackwards ? cursor.previous() : step()
+      case .onReturned: try isBackwards ? cursor.step(isBackwards: true) : cursor.next()
       case .outside: try moveToFirst()
       }
-    let isInside = found && isInside(key)
+    let isInside = found && isInside(cursor.key)
     position = isInside ? .onReturned : .atEnd
     return isInside
   }
 
-  /// The current stored key.
-  @inline(__always)
-  private var key: UnsafeRawBufferPointer { pages == nil ? cursor.key : inPages.key }
-
-  private func step() throws -> Bool {
-    if pages == nil {
-      steps += 1
-      guard steps == stepsBeforePages,
-        let walk = try snapshot.lmdb.walk(snapshot.tables.entries, from: cursor.key)
-      else { return try cursor.next() }
-      // The cursor's own.
-      _ = try walk.next()
-      pages = walk
-    }
-    guard let next = try pages?.next() else { return false }
-    inPages = next
-    return true
-  }
-
-  private func leavePages() {
-    pages = nil
-    steps = 0
-  }
+  /// Whether the scan walks through the pages. For tests.
+  var isInPages: Bool { cursor.isInPages }
 
   private func moveToFirst() throws -> Bool {
-    leavePages()
     guard isBackwards else { return try first.withUnsafeBytes { try cursor.seek(to: $0) } }
     guard try end.withUnsafeBytes({ try cursor.seek(to: $0) }) else { return try cursor.last() }
-    return try cursor.previous()
+    return try cursor.step(isBackwards: true)
   }
 
   @inline(__always)
@@ -247,7 +211,7 @@ final class EntryScan {
     while hasNext, stored.withUnsafeBytes({ limit.sameRun($0, cursor.key) }) {
       let path = try EntryRecord.path(cursor.value)
       touched.entries += 1
-      hasNext = try isBackwards ? cursor.previous() : cursor.next()
+      hasNext = try cursor.step(isBackwards: isBackwards)
       // The run has one stored entry for each truncated key of a document.
       guard paths.insert(path).inserted else { continue }
       touched.runDocuments += 1

@@ -133,7 +133,7 @@ import Testing
             let seeks = random.generator.one(in: 2)
             var wanted = (isBackwards ? expected.reversed() : expected)[...]
             while let entry = try scan.next() {
-              if scan.pages != nil { pageSteps += 1 }
+              if scan.isInPages { pageSteps += 1 }
               let first = wanted.popFirst()
               let next = try #require(first, "seed \(seed): one too many")
               let path = try scan.path(of: entry)
