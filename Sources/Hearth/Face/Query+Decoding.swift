@@ -30,21 +30,12 @@ extension Query {
   ) async throws -> [T] {
     try await reporting {
       let backend = try firestore.database().backend
-      let decoder = isParallel ? decoder.copiedForThreads() : decoder
+      let decoder = isParallel ? FirebaseDataDecoder(copying: decoder) : decoder
       return try await backend.decoded(
         matching: checked(), .awaiting(), isParallel: isParallel
       ) { [firestore] name, bytes in
         try decoder.decodeDocument(type, from: bytes, named: name, of: firestore)
       }
     }
-  }
-}
-
-extension Firestore.Decoder {
-  /// For a decoder that is free of user code.
-  fileprivate func copiedForThreads() -> Firestore.Decoder {
-    let copy = Firestore.Decoder()
-    copy.adopt(self)
-    return copy
   }
 }

@@ -102,6 +102,17 @@ open class FirebaseDataDecoder {
     passthroughTypeResolver = FirestorePassthroughTypes.self
   }
 
+  /// Makes a copy, for other threads, of a decoder that is free of user code. A decoder is not
+  /// `Sendable`: its owner may change it while they decode.
+  package init(copying other: FirebaseDataDecoder) {
+    (dateDecodingStrategy, datesAreTimestamps) =
+      (other.dateDecodingStrategy, other.datesAreTimestamps)
+    (dataDecodingStrategy, dataIsBlob) = (other.dataDecodingStrategy, other.dataIsBlob)
+    nonConformingFloatDecodingStrategy = other.nonConformingFloatDecodingStrategy
+    passthroughTypeResolver = other.passthroughTypeResolver
+    configuration = other.configuration
+  }
+
   /// Decodes a value of type `T` from a structure: a `[String: Any]`, an `[Any]`, or one plain
   /// value.
   ///
@@ -137,16 +148,6 @@ open class FirebaseDataDecoder {
     }
     if case .custom = dataDecodingStrategy { return false }
     return true
-  }
-
-  /// Takes the strategies of a decoder that is free of user code. A decoder is not `Sendable`: its
-  /// owner may change it while other threads decode.
-  package final func adopt(_ other: FirebaseDataDecoder) {
-    dateDecodingStrategy = other.dateDecodingStrategy
-    dataDecodingStrategy = other.dataDecodingStrategy
-    nonConformingFloatDecodingStrategy = other.nonConformingFloatDecodingStrategy
-    passthroughTypeResolver = other.passthroughTypeResolver
-    configuration = other.configuration
   }
 
   /// Decodes a stored document in place. A nil body is a document that does not exist: `T?` decodes

@@ -14,14 +14,11 @@ extension QueryExecutor {
       order = run.order
     }
 
-    func next() throws -> Candidate? {
+    func next() throws -> (candidate: Candidate, fields: MapView)? {
       while let entry = try entries.next() {
         let stored = try entries.document(of: entry)
         run.touched.documents += 1
-        let fields = try run.fields(of: stored)
-        if let keys = try run.accept(stored, fields, &matcher, &order) {
-          return Candidate(entry: stored, ordinal: 0, keys: keys)
-        }
+        if let found = try run.accept(stored, &matcher, &order) { return found }
       }
       return nil
     }
@@ -47,9 +44,9 @@ extension QueryExecutor {
     let mayRepeat = plan.mayRepeat
     var met: Set<[UInt8]> = []
     for stream in streams {
-      while let next = try stream.next() {
-        if mayRepeat, !met.insert(Array(next.entry.key)).inserted { continue }
-        guard try body(next, fields(of: next.entry)) else { return }
+      while let (candidate, fields) = try stream.next() {
+        if mayRepeat, !met.insert(Array(candidate.entry.key)).inserted { continue }
+        guard try body(candidate, fields) else { return }
       }
     }
   }
@@ -61,7 +58,7 @@ extension QueryExecutor {
     // In reverse order: the next result is the last element.
     var heads: [(candidate: Candidate, stream: Stream)] = []
     func add(_ stream: Stream) throws {
-      guard let candidate = try stream.next() else { return }
+      guard let (candidate, _) = try stream.next() else { return }
       let index = try heads.partitioningIndex { try compare($0.candidate, candidate) <= 0 }
       heads.insert((candidate, stream), at: index)
     }
@@ -71,7 +68,7 @@ extension QueryExecutor {
       try add(stream)
       if let emitted, try compare(emitted, candidate) == 0 { continue }
       emitted = candidate
-      guard try body(candidate, fields(of: candidate.entry)) else { return }
+      guard try body(candidate, MapView(body: candidate.body)) else { return }
     }
   }
 

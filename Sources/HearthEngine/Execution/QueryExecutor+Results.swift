@@ -1,70 +1,65 @@
-/// Results as documents, bodies or decoded values.
+/// Results as documents or decoded values.
 extension QueryExecutor {
   /// The results, copied, in the query's order and projection.
   func documents() throws -> [StoredDocument] {
-    let entries = try entries()
     let projection = Projection(query.projection)
-    return try (query.isReversed ? entries.reversed() : entries).map {
-      try document($0, projection)
+    var documents: [StoredDocument] = []
+    try forEachResult { found, _ in
+      documents.append(try document(found.entry, projection))
+      return true
     }
+    return documents
   }
 
-  /// Calls `body` with every result, copied and without projection, in the order found, until it
+  /// Calls `body` with every result, copied and without projection, in the query's order, until it
   /// returns false.
   func forEachDocument(_ body: (StoredDocument) throws -> Bool) throws {
-    try forEachResult { entry, _ in try body(document(entry, nil)) }
+    try forEachResult { found, _ in try body(document(found.entry, nil)) }
   }
 
   func document(_ entry: StoredEntry, _ projection: Projection?) throws -> StoredDocument {
-    let document = try snapshot.copy(entry.record, key: entry.key, path: path(of: entry))
+    let path = try name(of: entry).path
+    let document = try snapshot.copy(entry.record, key: entry.key, path: path)
     return try projection?.applied(to: document) ?? document
   }
 
-  /// Calls `body` with every result in the query's order, without projection. Borrowed as long as
-  /// the transaction.
-  func forEachBody(_ body: (StoredName, StoredBody) throws -> Void) throws {
+  /// The results, decoded from the file, in the query's order and without projection.
+  ///
+  /// - Parameter isParallel: Several threads call `decode` if there are many results.
+  func decoded<Model>(
+    isParallel: Bool, _ decode: @escaping (StoredName, StoredBody) throws -> Model
+  ) throws -> [Model] {
+    typealias Found = (entry: StoredEntry, body: StoredBody)
     defer { withExtendedLifetime(self) {} }
-    let entries = try entries()
-    for entry in query.isReversed ? entries.reversed() : entries {
-      try snapshot.deadline?.check(copying: entry.record.count)
-      try body(name(of: entry), verifiedBody(of: entry))
+    let configuration = snapshot.store.configuration
+    let model = { [self] (found: Found) throws -> Model in
+      if configuration.verifiesChecksumsOnRead {
+        try DocumentRecord(parsing: found.entry.record).verifyChecksum(key: found.entry.key)
+      }
+      return try decode(name(of: found.entry), found.body)
     }
-  }
-
-  /// Decodes the results and calls `emit` with chunks of them, in the query's order. Several
-  /// threads call `decode` if there are many results.
-  func forEachDecoded<Model>(
-    _ decode: @escaping (StoredName, StoredBody) throws -> Model,
-    _ emit: ([Model]) -> Void
-  ) throws {
-    defer { withExtendedLifetime(self) {} }
-    // Chunks start at 256 results, about a millisecond of work: a woken thread may have to wait.
-    try ParallelChunks<StoredEntry, [Model]>.run(
-      threads: snapshot.store.configuration.scanThreads, sizes: 256...512,
-      work: { [self] in try $0.map { try decode(name(of: $0), verifiedBody(of: $0)) } },
-      share: { [self] in try share() },
-      emit: { models in
-        emit(models)
+    var models: [Model] = []
+    if isParallel, configuration.scanThreads > 1, snapshot.deadline?.isSoon != true {
+      // Chunks start at 256 results, about a millisecond of work: a woken thread may have to wait.
+      // The names of every body are known: no other thread uses the transaction.
+      try ParallelChunks<Found, [Model]>.run(
+        threads: configuration.scanThreads, sizes: 256...512, work: { try $0.map(model) },
+        emit: { chunk in
+          // Most results fit in one chunk, which is not copied.
+          if models.isEmpty { models = chunk } else { models += chunk }
+          return true
+        },
+        walk: { add in
+          try forEachResult { found, _ in try add((found.entry, found.body)) }
+        })
+    } else {
+      try forEachResult { found, _ in
+        try snapshot.deadline?.check(copying: found.entry.record.count)
+        models.append(try model((found.entry, found.body)))
         return true
-      },
-      walk: { add in
-        if query.isReversed {
-          for entry in try entries().reversed() { _ = try add(entry) }
-        } else {
-          try forEachResult { entry, _ in try add(entry) }
-        }
-      })
-  }
-
-  /// Other threads may read documents from now on, but must not use the transaction.
-  func share() throws { snapshot = try snapshot.withKnownNameTables() }
-
-  func verifiedBody(of entry: StoredEntry) throws -> StoredBody {
-    if snapshot.store.configuration.verifiesChecksumsOnRead {
-      try DocumentRecord(parsing: entry.record).verifyChecksum(key: entry.key)
+      }
     }
-    let stored = try DocumentRecord.storedBody(of: entry.record)
-    return try nameTables.body(stored) ?? snapshot.body(stored)
+    return models
   }
 
   func name(of entry: StoredEntry) throws -> StoredName {
@@ -73,6 +68,4 @@ extension QueryExecutor {
     }
     return .key(entry.key, of: Unmanaged.passUnretained(collectionKeys))
   }
-
-  func path(of entry: StoredEntry) throws -> ResourcePath { try name(of: entry).path }
 }

@@ -54,9 +54,9 @@ extension QueryExecutor {
           let own = QueryExecutor(sharing: self)
           try leaves.forEachEntry(of: partitions, &found.keys) { entry in
             learning.looked += 1
-            let keys = try own.accept(
-              entry, own.fields(of: entry), &learning.matcher, &learning.order)
-            if let keys { found.passed.append(Candidate(entry: entry, ordinal: 0, keys: keys)) }
+            if let (candidate, _) = try own.accept(entry, &learning.matcher, &learning.order) {
+              found.passed.append(candidate)
+            }
           }
           found.looked = learning.looked
           return found
@@ -69,7 +69,7 @@ extension QueryExecutor {
           for var candidate in found.passed {
             ordinal += 1
             candidate.ordinal = ordinal
-            guard try body(candidate, fields(of: candidate.entry)) else { return false }
+            guard try body(candidate, MapView(body: candidate.body)) else { return false }
           }
           return true
         },
@@ -81,8 +81,9 @@ extension QueryExecutor {
         var learning = learning
         var passed: [Candidate] = []
         for entry in entries {
-          let keys = try accept(entry, fields(of: entry), &learning.matcher, &learning.order)
-          if let keys { passed.append(Candidate(entry: entry, ordinal: 0, keys: keys)) }
+          if let (candidate, _) = try accept(entry, &learning.matcher, &learning.order) {
+            passed.append(candidate)
+          }
         }
         return passed
       },
@@ -92,7 +93,7 @@ extension QueryExecutor {
         for var candidate in passed {
           ordinal += 1
           candidate.ordinal = ordinal
-          guard try body(candidate, fields(of: candidate.entry)) else { return false }
+          guard try body(candidate, MapView(body: candidate.body)) else { return false }
         }
         return true
       },
@@ -104,17 +105,18 @@ extension QueryExecutor {
       })
   }
 
+  /// Other threads may read documents from now on, but must not use the transaction.
+  private func share() throws { snapshot = try snapshot.withKnownNameTables() }
+
   @inline(__always)
   private func take(
     _ entry: StoredEntry, _ learning: inout Learning,
     _ body: (Candidate, MapView) throws -> Bool
   ) throws -> Bool {
     learning.looked += 1
-    let fields = try fields(of: entry)
-    guard let keys = try accept(entry, fields, &learning.matcher, &learning.order) else {
-      return true
-    }
+    guard var found = try accept(entry, &learning.matcher, &learning.order) else { return true }
     learning.ordinal += 1
-    return try body(Candidate(entry: entry, ordinal: learning.ordinal, keys: keys), fields)
+    found.candidate.ordinal = learning.ordinal
+    return try body(found.candidate, found.fields)
   }
 }

@@ -79,29 +79,26 @@ final class QueryExecutor {
     return entries.count
   }
 
-  /// The stored results, in the order found.
-  func entries() throws -> [StoredEntry] {
-    var entries: [StoredEntry] = []
-    try forEachResult { entry, _ in
-      entries.append(entry)
-      return true
-    }
-    return entries
-  }
-
-  /// Calls `body` with every result and its fields, in the order found, until it returns false.
-  func forEachResult(_ body: (StoredEntry, MapView) throws -> Bool) throws {
+  /// Calls `body` with every result and its fields, in the query's order, until it returns false.
+  func forEachResult(_ body: (Candidate, MapView) throws -> Bool) throws {
     if query.limit == 0 { return }
+    let isReversed = query.isReversed
     guard plan.isOrdered else {
       if let entries = try entriesByName() {
-        for entry in entries { guard try body(entry, fields(of: entry)) else { return } }
+        for entry in isReversed ? entries.reversed() : entries {
+          let stored = try snapshot.body(DocumentRecord.storedBody(of: entry.record))
+          let found = Candidate(entry: entry, body: stored, ordinal: 0, keys: SortKeys())
+          guard try body(found, MapView(body: stored)) else { return }
+        }
         return
       }
-      for candidate in try sortedCandidates() {
-        guard try body(candidate.entry, fields(of: candidate.entry)) else { return }
+      let candidates = try sortedCandidates()
+      for candidate in isReversed ? Array(candidates.reversed())[...] : candidates {
+        guard try body(candidate, MapView(body: candidate.body)) else { return }
       }
       return
     }
+    var found: [Candidate] = []
     var skipped = skippableEntries
     var emitted = 0
     try forEachCandidate(
@@ -112,8 +109,15 @@ final class QueryExecutor {
         return true
       }
       emitted += 1
-      guard try body(candidate.entry, fields) else { return false }
+      if isReversed {
+        found.append(candidate)
+      } else {
+        guard try body(candidate, fields) else { return false }
+      }
       return emitted != query.limit
+    }
+    for candidate in found.reversed() {
+      guard try body(candidate, MapView(body: candidate.body)) else { return }
     }
   }
 
@@ -138,7 +142,7 @@ final class QueryExecutor {
         try body(candidate.entry, fields)
       }
     } else {
-      try forEachResult(body)
+      try forEachResult { candidate, fields in try body(candidate.entry, fields) }
     }
   }
 
@@ -197,8 +201,8 @@ final class QueryExecutor {
         try forEachMet(streams, body)
       } else if streams.count == 1 {
         for _ in 0..<skipped where try streams[0].entries.next() == nil { return }
-        while let next = try streams[0].next() {
-          guard try body(next, fields(of: next.entry)) else { return }
+        while let (candidate, fields) = try streams[0].next() {
+          guard try body(candidate, fields) else { return }
         }
       } else {
         try forEachMerged(streams, body)
@@ -206,25 +210,19 @@ final class QueryExecutor {
     }
   }
 
-  /// The document's sort keys; nil if it is not a result.
+  /// The document with its fields; nil if it is not a result.
   @inline(__always)
   func accept(
-    _ entry: StoredEntry, _ fields: MapView, _ matcher: inout Matcher, _ order: inout ResultOrder
-  ) throws -> SortKeys? {
+    _ entry: StoredEntry, _ matcher: inout Matcher, _ order: inout ResultOrder
+  ) throws -> (candidate: Candidate, fields: MapView)? {
+    let stored = try DocumentRecord.storedBody(of: entry.record)
+    let body = if let known = nameTables.body(stored) { known } else { try snapshot.body(stored) }
+    let fields = try MapView(body: body)
     guard try matcher.matches(fields, path: { try snapshot.path(of: entry) }),
       let keys = try order.keys(of: fields),
       try range.contains(keys, path: { try snapshot.path(of: entry) }, in: order)
     else { return nil }
-    return keys
-  }
-
-  @inline(__always)
-  func fields(of entry: StoredEntry) throws -> MapView {
-    let stored = try DocumentRecord.storedBody(of: entry.record)
-    guard let body = nameTables.body(stored) else {
-      return try MapView(body: snapshot.body(stored))
-    }
-    return try MapView(body: body)
+    return (Candidate(entry: entry, body: body, ordinal: 0, keys: keys), fields)
   }
 
   /// Negative, zero or positive if `lhs` comes before, with or after `rhs` in the result.
@@ -244,4 +242,15 @@ final class QueryExecutor {
     }
     return ResourcePath.compare(try snapshot.path(of: lhs), try snapshot.path(of: rhs))
   }
+}
+
+/// A document that may become a result. Borrowed: valid as long as the transaction.
+struct Candidate {
+  var entry: StoredEntry
+  /// The body of its record, which is found once.
+  var body: StoredBody
+  /// Its number among the matching documents if a scan reads them in name order; 0 otherwise.
+  var ordinal: Int
+  /// The values of the query's order fields.
+  var keys: SortKeys
 }

@@ -36,15 +36,28 @@ extension StoreSnapshot {
       countsOnly: countsOnly)
   }
 
-  /// An executor with the cheapest plan. Throws `failedPrecondition` if the trace is strict and the
-  /// query needs an index that is missing or not ready.
+  /// An executor with the cheapest plan: a remembered one, or that of the planner. Throws
+  /// `failedPrecondition` if the trace is strict and the query needs an index that is missing or not
+  /// ready.
   func run(
     _ query: EffectiveQuery, requiring fields: [FieldSegments] = [], needsOrder: Bool = true,
     countsOnly: Bool = false, trace: QueryTrace = QueryTrace()
   ) throws -> QueryExecutor {
     let query = query.isResolved ? query : try resolved(query, trace: trace)
-    let plan = try plan(
-      query, requiring: fields, needsOrder: needsOrder, countsOnly: countsOnly, trace: trace)
+    let shape = PlanMemory.Shape(
+      query, requiring: fields, needsOrder: needsOrder, countsOnly: countsOnly)
+    let memory = try shape.map { _ in try planMemory() }
+    let plan: QueryPlan
+    if let shape, let known = memory?.plan(for: query, shape) {
+      plan = known
+    } else {
+      let planner = try planner(
+        query, requiring: fields, needsOrder: needsOrder, countsOnly: countsOnly,
+        touched: trace.touched)
+      plan = try planner.best()
+      if !plan.isServed(query, needsOrder: needsOrder) { trace.missing = planner.missing }
+      if let shape { memory?.remember(plan, for: query, shape, needsOrder: needsOrder) }
+    }
     trace.plan = plan
     if trace.isStrict, !trace.missing.isEmpty { throw Status.requires(trace.missing) }
     return try QueryExecutor(
@@ -53,24 +66,6 @@ extension StoreSnapshot {
 }
 
 extension StoreSnapshot {
-  /// The cheapest plan: a remembered one, or that of the planner.
-  private func plan(
-    _ query: EffectiveQuery, requiring fields: [FieldSegments], needsOrder: Bool, countsOnly: Bool,
-    trace: QueryTrace
-  ) throws -> QueryPlan {
-    let shape = PlanMemory.Shape(
-      query, requiring: fields, needsOrder: needsOrder, countsOnly: countsOnly)
-    let memory = try shape.map { _ in try planMemory() }
-    if let shape, let known = memory?.plan(for: query, shape) { return known }
-    let planner = try planner(
-      query, requiring: fields, needsOrder: needsOrder, countsOnly: countsOnly,
-      touched: trace.touched)
-    let plan = try planner.best()
-    if !plan.isServed(query, needsOrder: needsOrder) { trace.missing = planner.missing }
-    if let shape { memory?.remember(plan, for: query, shape, needsOrder: needsOrder) }
-    return plan
-  }
-
   /// The plans for the indexes of this transaction.
   private func planMemory() throws -> PlanMemory {
     let generation = try indexGeneration()

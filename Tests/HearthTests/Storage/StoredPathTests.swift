@@ -31,8 +31,9 @@ import Testing
         _ = try snapshot.documents(matching: EffectiveQuery(StructuredQuery(scope)))
       }
       read { snapshot in
-        try snapshot.forEachBody(matching: EffectiveQuery(StructuredQuery(scope))) { name, _ in
-          _ = DocumentName(try name.path, limit: store.keyLimit)
+        let query = EffectiveQuery(StructuredQuery(scope))
+        _ = try snapshot.decoded(matching: query, isParallel: false) { name, _ in
+          DocumentName(try name.path, limit: store.keyLimit)
         }
       }
     }
