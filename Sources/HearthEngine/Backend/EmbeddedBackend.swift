@@ -84,11 +84,19 @@ package final class EmbeddedBackend: Sendable {
     _ work: @escaping @Sendable (StoreSnapshot) throws -> Answer
   ) {
     let answer = { @Sendable [self] in
-      done(Result { () throws(Status) in try reading { try store.read(work) } })
+      done(Result { try store.read(work) }.mapError { Status(readingFailed: $0) })
     }
     if context.thread != .busy, writer.hasNoPendingWrites(touching: scope) {
       guard context.thread == .brief else { return answer() }
-      if length != .unlimited, let answer = answerBriefly(work) { return done(answer) }
+      if length != .unlimited {
+        do {
+          return done(.success(try store.read(until: .soon, work)))
+        } catch is ReadDeadline.Passed {
+          // It takes longer than a caller's executor may be held.
+        } catch {
+          return done(.failure(Status(readingFailed: error)))
+        }
+      }
       return DispatchQueue.global().async(execute: answer)
     }
     if context.thread == .blocked {
@@ -101,19 +109,6 @@ package final class EmbeddedBackend: Sendable {
     writer.whenWritesAreDone(touching: scope) {
       // Long work must not run on the writer's thread, nor on that of a caller with other work.
       if length == .short { answer() } else { DispatchQueue.global().async(execute: answer) }
-    }
-  }
-
-  /// Nil if the answer takes longer than a caller's executor may be held.
-  private func answerBriefly<Answer>(
-    _ work: (StoreSnapshot) throws -> Answer
-  ) -> Result<Answer, Status>? {
-    do {
-      return .success(try store.read(until: .soon, work))
-    } catch is ReadDeadline.Passed {
-      return nil
-    } catch {
-      return .failure(Status(readingFailed: error))
     }
   }
 }
@@ -151,11 +146,6 @@ extension EmbeddedBackend {
       throw (error as? LMDBError).map(Status.init(writing:)) ?? Status(readingFailed: error)
     }
   }
-}
-
-/// Converts the errors of reading to a `Status`.
-private func reading<Answer>(_ body: () throws -> Answer) throws(Status) -> Answer {
-  do { return try body() } catch { throw Status(readingFailed: error) }
 }
 
 extension EmbeddedBackend: ListeningBackend, IndexedBackend {

@@ -60,7 +60,7 @@
 
       /// A room for a call of gRPC.
       func room(for method: some StringProtocol) -> AnswerRoom {
-        AnswerRoom(AnswerBudget.isStream(method: method) ? streams : unary)
+        AnswerRoom(AnswerBudget.streams.contains(String(method)) ? streams : unary)
       }
 
       /// A room for a call over REST. Its stream does not count what is written.
@@ -126,12 +126,10 @@
 
     func connection() -> Connection { Connection(self) }
 
-    private static func isStream(method: some StringProtocol) -> Bool {
-      [
-        "RunQuery", "BatchGetDocuments", "RunAggregationQuery", "ExecutePipeline", "Listen",
-        "Write",
-      ].contains { method == $0 }
-    }
+    /// The methods of gRPC whose answers are streams.
+    private static let streams: Set<String> = [
+      "RunQuery", "BatchGetDocuments", "RunAggregationQuery", "ExecutePipeline", "Listen", "Write",
+    ]
 
     /// Gives room to the answers that wait and ends those that have waited for too long: called every
     /// second, because room may come from other connections.

@@ -41,16 +41,6 @@
       max(1, partBytes / max(1, bytes / max(1, count)))
     }
 
-    /// Keeps a result, or its first part, until it is written, or nothing has it any more. Called where it is read:
-    /// then no more are in memory than threads that read.
-    func keep(
-      _ documents: [StoredDocument], of source: KeptResult.Source, areAll: Bool = true
-    ) -> KeptResult {
-      let content = Content()
-      let bytes = keep(documents, in: content)
-      return KeptResult(self, content, source, documents.count, areAll: areAll, bytes: bytes)
-    }
-
     /// Keeps documents of a result that has none, and returns their bytes.
     fileprivate func keep(_ documents: [StoredDocument], in content: Content) -> Int {
       let bytes = documents.reduce(0) { $0 + $1.memoryBytes }
@@ -145,18 +135,20 @@
 
     let isEmpty: Bool
     private let all: KeptResults
-    private let content: KeptResults.Content
+    private let content = KeptResults.Content()
     private let source: Source
     private let position: Guarded<Position>
 
-    fileprivate init(
-      _ all: KeptResults, _ content: KeptResults.Content, _ source: Source, _ count: Int,
-      areAll: Bool, bytes: Int
+    /// Keeps documents, all of a result or its first part, until they are written, or nothing has the result any
+    /// more. Called where they are read: then no more are in memory than threads that read.
+    init(
+      _ documents: [StoredDocument], of source: Source, areAll: Bool = true, in all: KeptResults
     ) {
       self.all = all
-      self.content = content
       self.source = source
+      let count = documents.count
       isEmpty = count == 0
+      let bytes = all.keep(documents, in: content)
       position = Guarded(
         Position(
           end: areAll ? count : nil,
@@ -319,7 +311,7 @@
         let found = try answer.documents
         let documents = found.compactMap(\.self)
         return (
-          results.keep(documents, of: .paths(documents.map(\.path))),
+          KeptResult(documents, of: .paths(documents.map(\.path)), in: results),
           missing: zip(paths, found).compactMap { $1 == nil ? $0 : nil }
         )
       }
@@ -340,9 +332,10 @@
         ? .results(of: query)
         : .part(of: EffectiveQuery(query.inPages), bytes: results.partBytes)
       return try await read(consistency, request, isMeasured: isMeasured) { answer in
-        if isWhole { return results.keep(try answer.results, of: .query(query)) }
+        if isWhole { return KeptResult(try answer.results, of: .query(query), in: results) }
         let (found, isLast) = try answer.part
-        return results.keep(try query.projected(found), of: .query(query), areAll: isLast)
+        return KeptResult(
+          try query.projected(found), of: .query(query), areAll: isLast, in: results)
       }
     }
   }

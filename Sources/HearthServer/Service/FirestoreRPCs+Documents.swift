@@ -11,15 +11,10 @@
     func getDocument(
       request: ProtoGetDocumentRequest, context: ServerContext
     ) async throws -> ProtoDocument {
-      try await with(document: request.name) { database, name, path in
+      let (name, path) = try DatabaseName.parse(document: request.name)
+      return try await with(name) { database in
         let mask = try name.projection(request.hasMask ? request.mask : nil)
-        let consistency =
-          switch request.consistencySelector {
-          case .transaction(let id): try database.consistency(transaction: id, context)
-          case .readTime(let time): try database.consistency(readTime: time)
-          // The answer has no time.
-          case nil: ServedDatabase.Consistency.newest
-          }
+        let consistency = try database.consistency(of: request, context)
         let found = try await database.document(at: path, consistency, in: context.answerRoom)
         guard let document = found else {
           throw Status(.notFound, "Document \"\(request.name)\" not found.")
@@ -32,9 +27,8 @@
       request: ProtoBatchGetDocumentsRequest, response: RPCWriter<ProtoBatchGetDocumentsResponse>,
       context: ServerContext
     ) async throws {
-      try await with(
-        database: request.database, writes: request.newTransaction.isWriting
-      ) { database, name in
+      let name = try DatabaseName(request.database)
+      try await with(name, writes: request.newTransaction.isWriting) { database in
         var paths: [ResourcePath] = []
         var seen: Set<ResourcePath> = []
         for document in request.documents {
@@ -42,16 +36,11 @@
           if seen.insert(path).inserted { paths.append(path) }
         }
         let mask = try name.projection(request.hasMask ? request.mask : nil)
-        let consistency: ServedDatabase.Consistency
-        switch request.consistencySelector {
-        case .transaction(let id): consistency = try database.consistency(transaction: id, context)
-        case .readTime(let time): consistency = try database.consistency(readTime: time)
-        case .newTransaction(let options):
-          let id = try await database.transactions.begin(
-            options, isReadOnly: true, context.remotePeer)
-          try await response.write(.with { $0.transaction = id })
-          consistency = try database.consistency(transaction: id, context)
-        case nil: consistency = .newest
+        var consistency = try database.consistency(of: request, context)
+        if case .newTransaction(let options)? = request.consistencySelector {
+          consistency = try await database.begin(options, context) { id in
+            try await response.write(.with { $0.transaction = id })
+          }
         }
         let ((found, missing), time) = try await database.result(
           at: paths, consistency, in: results)
@@ -78,8 +67,8 @@
     func createDocument(
       request: ProtoCreateDocumentRequest, context: ServerContext
     ) async throws -> ProtoDocument {
-      try await with(document: request.parent, allowsRoot: true, writes: true) {
-        database, name, parent in
+      let (name, parent) = try DatabaseName.parse(document: request.parent, allowsRoot: true)
+      return try await with(name, writes: true) { database in
         let id = request.documentID.isEmpty ? AutoID.make() : request.documentID
         let path = parent.appending(request.collectionID).appending(id)
         let mutation = Mutation(
@@ -93,7 +82,8 @@
     func updateDocument(
       request: ProtoUpdateDocumentRequest, context: ServerContext
     ) async throws -> ProtoDocument {
-      try await with(document: request.document.name, writes: true) { database, name, _ in
+      let (name, _) = try DatabaseName.parse(document: request.document.name)
+      return try await with(name, writes: true) { database in
         let mutation = try name.mutation(
           .with {
             $0.update = request.document
@@ -129,7 +119,8 @@
     func deleteDocument(
       request: ProtoDeleteDocumentRequest, context: ServerContext
     ) async throws -> Google_Protobuf_Empty {
-      try await with(document: request.name, writes: true) { database, name, _ in
+      let (name, _) = try DatabaseName.parse(document: request.name)
+      return try await with(name, writes: true) { database in
         let mutation = try name.mutation(
           .with {
             $0.delete = request.name

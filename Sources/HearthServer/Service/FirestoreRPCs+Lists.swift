@@ -58,13 +58,9 @@
     func listDocuments(
       request: ProtoListDocumentsRequest, context: ServerContext
     ) async throws -> ProtoListDocumentsResponse {
-      try await with(document: request.parent, allowsRoot: true) { database, name, parent in
-        let consistency =
-          switch request.consistencySelector {
-          case .transaction(let id): try database.consistency(transaction: id, context)
-          case .readTime(let time): try database.consistency(readTime: time)
-          case nil: try database.consistency()
-          }
+      let (name, parent) = try DatabaseName.parse(document: request.parent, allowsRoot: true)
+      return try await with(name) { database in
+        let consistency = try database.consistency(of: request, context)
         guard !request.showMissing || request.orderBy.isEmpty else {
           throw Status.invalidArgument("show_missing cannot be combined with order_by.")
         }
@@ -176,13 +172,10 @@
     func listCollectionIds(
       request: ProtoListCollectionIdsRequest, context: ServerContext
     ) async throws -> ProtoListCollectionIdsResponse {
-      try await with(document: request.parent, allowsRoot: true) { database, name, parent in
-        let consistency: ServedDatabase.Consistency =
-          if case .readTime(let time)? = request.consistencySelector {
-            try database.consistency(readTime: time)
-          } else {
-            .newest
-          }
+      let (name, parent) = try DatabaseName.parse(document: request.parent, allowsRoot: true)
+      return try await with(name) { database in
+        let consistency = try database.consistency(
+          at: request.consistencySelector.map { _ in request.readTime })
         let size = try pageSize(request.pageSize)
         try parent.checkNames(forWriting: false)
         var collections = try await database.collections(below: parent, consistency)

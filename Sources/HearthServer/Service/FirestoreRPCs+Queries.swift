@@ -11,21 +11,15 @@
       request: ProtoRunQueryRequest, response: RPCWriter<ProtoRunQueryResponse>,
       context: ServerContext
     ) async throws {
-      try await with(
-        document: request.parent, allowsRoot: true, writes: request.newTransaction.isWriting
-      ) { database, name, parent in
+      let (name, parent) = try DatabaseName.parse(document: request.parent, allowsRoot: true)
+      try await with(name, writes: request.newTransaction.isWriting) { database in
         let query = try name.query(request.structuredQuery, below: parent)
         try query.check()
-        let consistency: ServedDatabase.Consistency
-        switch request.consistencySelector {
-        case .transaction(let id): consistency = try database.consistency(transaction: id, context)
-        case .readTime(let time): consistency = try database.consistency(readTime: time)
-        case .newTransaction(let options):
-          let id = try await database.transactions.begin(
-            options, isReadOnly: true, context.remotePeer)
-          try await response.write(.with { $0.transaction = id })
-          consistency = try database.consistency(transaction: id, context)
-        case nil: consistency = .newest
+        var consistency = try database.consistency(of: request, context)
+        if case .newTransaction(let options)? = request.consistencySelector {
+          consistency = try await database.begin(options, context) { id in
+            try await response.write(.with { $0.transaction = id })
+          }
         }
         let analyzes = request.explainOptions.analyze
         if request.hasExplainOptions, !analyzes {
@@ -59,23 +53,17 @@
       request: ProtoRunAggregationQueryRequest,
       response: RPCWriter<ProtoRunAggregationQueryResponse>, context: ServerContext
     ) async throws {
-      try await with(
-        document: request.parent, allowsRoot: true, writes: request.newTransaction.isWriting
-      ) { database, name, parent in
+      let (name, parent) = try DatabaseName.parse(document: request.parent, allowsRoot: true)
+      try await with(name, writes: request.newTransaction.isWriting) { database in
         let asked = request.structuredAggregationQuery
         let query = try name.query(asked.structuredQuery, below: parent)
         let aggregations = try asked.aggregations.map { try name.aggregation($0) }
         try query.check(aggregations)
-        let consistency: ServedDatabase.Consistency
-        switch request.consistencySelector {
-        case .transaction(let id): consistency = try database.consistency(transaction: id, context)
-        case .readTime(let time): consistency = try database.consistency(readTime: time)
-        case .newTransaction(let options):
-          let id = try await database.transactions.begin(
-            options, isReadOnly: true, context.remotePeer)
-          try await response.write(.with { $0.transaction = id })
-          consistency = try database.consistency(transaction: id, context)
-        case nil: consistency = .newest
+        var consistency = try database.consistency(of: request, context)
+        if case .newTransaction(let options)? = request.consistencySelector {
+          consistency = try await database.begin(options, context) { id in
+            try await response.write(.with { $0.transaction = id })
+          }
         }
         let analyzes = request.explainOptions.analyze
         if request.hasExplainOptions, !analyzes {
@@ -100,7 +88,8 @@
     func partitionQuery(
       request: ProtoPartitionQueryRequest, context: ServerContext
     ) async throws -> ProtoPartitionQueryResponse {
-      try await with(document: request.parent, allowsRoot: true) { database, name, parent in
+      let (name, parent) = try DatabaseName.parse(document: request.parent, allowsRoot: true)
+      return try await with(name) { database in
         var query = try name.query(request.structuredQuery, below: parent)
         try query.check()
         guard parent.isRoot else {
@@ -114,12 +103,8 @@
         }
         try query.checkPartition()
         query.projection = [.documentID]
-        let consistency: ServedDatabase.Consistency =
-          if case .readTime(let time)? = request.consistencySelector {
-            try database.consistency(readTime: time)
-          } else {
-            .newest
-          }
+        let consistency = try database.consistency(
+          at: request.consistencySelector.map { _ in request.readTime })
         let found = try await database.results(of: query, consistency)
         var points = Self.partitionPoints(of: found.map(\.path), atMost: request.partitionCount)
           .map { name.proto(.reference($0)) }

@@ -12,7 +12,7 @@
     ) async throws -> ProtoBeginTransactionResponse {
       // A transaction without a mode may write.
       let writes = request.options.mode == nil || request.options.isWriting
-      return try await with(database: request.database, writes: writes) { database, _ in
+      return try await with(DatabaseName(request.database), writes: writes) { database in
         let id = try await database.transactions.begin(
           request.options, isReadOnly: false, context.remotePeer)
         return .with { $0.transaction = id }
@@ -22,8 +22,8 @@
     func commit(
       request: ProtoCommitRequest, context: ServerContext
     ) async throws -> ProtoCommitResponse {
-      try await with(database: request.database, writes: !request.writes.isEmpty) {
-        database, name in
+      let name = try DatabaseName(request.database)
+      return try await with(name, writes: !request.writes.isEmpty) { database in
         let mutations = try name.mutations(request.writes)
         let result =
           request.transaction.isEmpty
@@ -43,7 +43,7 @@
     func rollback(
       request: ProtoRollbackRequest, context: ServerContext
     ) async throws -> Google_Protobuf_Empty {
-      try await with(database: request.database) { database, _ in
+      try await with(DatabaseName(request.database)) { database in
         try database.transactions.rollback(request.transaction)
         return Google_Protobuf_Empty()
       }
@@ -52,8 +52,8 @@
     func batchWrite(
       request: ProtoBatchWriteRequest, context: ServerContext
     ) async throws -> ProtoBatchWriteResponse {
-      try await with(database: request.database, writes: !request.writes.isEmpty) {
-        database, name in
+      let name = try DatabaseName(request.database)
+      return try await with(name, writes: !request.writes.isEmpty) { database in
         let mutations = request.writes.map { proto in
           Result { () throws(Status) in try name.mutation(proto) }
         }

@@ -1,9 +1,7 @@
 #if Server
   import FirestoreProtocol
-  import Foundation
   import GRPCCore
   import HearthEngine
-  import SwiftProtobuf
 
   /// GRPCCore has one too.
   typealias Status = HearthEngine.Status
@@ -21,7 +19,7 @@
     ///
     /// - Parameter writes: Whether the call may create the database.
     func with<Answer>(
-      _ name: DatabaseName, writes: Bool, _ body: (ServedDatabase) async throws -> Answer
+      _ name: DatabaseName, writes: Bool = false, _ body: (ServedDatabase) async throws -> Answer
     ) async throws -> Answer {
       do {
         let database = try await catalog.use(name, for: writes ? .writing : .reading)
@@ -40,30 +38,11 @@
       _ answer: (StoredDocument) throws -> Answer
     ) async throws {
       let room = context.answerRoom
-      func next() async throws -> [Answer] {
-        try await result.next(room, in: database, at: time).map(answer)
-      }
-      while case let answers = try await next(), !answers.isEmpty {
+      while true {
+        let answers = try await result.next(room, in: database, at: time).map(answer)
+        if answers.isEmpty { return }
         try await response.write(contentsOf: answers)
       }
-    }
-
-    /// A call that names a database.
-    func with<Answer>(
-      database: String, writes: Bool = false,
-      _ body: (ServedDatabase, DatabaseName) async throws -> Answer
-    ) async throws -> Answer {
-      let name = try DatabaseName(database)
-      return try await with(name, writes: writes) { try await body($0, name) }
-    }
-
-    /// A call that names a document or, if `allowsRoot`, a database's root.
-    func with<Answer>(
-      document: String, allowsRoot: Bool = false, writes: Bool = false,
-      _ body: (ServedDatabase, DatabaseName, ResourcePath) async throws -> Answer
-    ) async throws -> Answer {
-      let (name, path) = try DatabaseName.parse(document: document, allowsRoot: allowsRoot)
-      return try await with(name, writes: writes) { try await body($0, name, path) }
     }
   }
 
@@ -77,21 +56,5 @@
     }
     package var rpcErrorMessage: String { message }
     package var rpcErrorCause: (any Error)? { nil }
-  }
-
-  extension ServedDatabase {
-    /// The state that a request reads by its transaction.
-    func consistency(
-      transaction id: Data, _ context: ServerContext
-    ) throws(Status) -> Consistency {
-      try transactions.consistency(of: id, context.remotePeer)
-    }
-
-    func consistency(
-      readTime: Google_Protobuf_Timestamp? = nil
-    ) throws(Status) -> Consistency {
-      guard let readTime else { return .newest }
-      return .past(Timestamp(try Instant(exactly: readTime, "The read time")))
-    }
   }
 #endif

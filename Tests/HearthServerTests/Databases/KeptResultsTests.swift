@@ -25,7 +25,7 @@
     @Test func `a limit may be as large as a number can be`() throws {
       let results = KeptResults(limit: .max)
       let documents = try Self.result("a", Array(repeating: 10, count: 100))
-      let kept = results.keep(documents, of: .paths(documents.map(\.path)))
+      let kept = KeptResult(documents, of: .paths(documents.map(\.path)), in: results)
       #expect(kept.count == 100)
     }
 
@@ -40,7 +40,7 @@
         let results = KeptResults(limit: 2_000_000)
         func keep(_ name: String, _ sizes: [Int]) throws -> KeptResult {
           let documents = try Self.result(name, sizes)
-          return results.keep(documents, of: .paths(documents.map(\.path)))
+          return KeptResult(documents, of: .paths(documents.map(\.path)), in: results)
         }
         let a = try keep("a", [500_000, 10, 500_000, 500_000])
         #expect((1_500_000..<1_502_000).contains(results.bytes))
@@ -187,7 +187,8 @@
         let answers = try await call(rpcs, context) {
           // The last result stays: this is the last one then.
           let other = try result("other", [10])
-          others.withLock { $0.append(results.keep(other, of: .paths(other.map(\.path)))) }
+          let kept = KeptResult(other, of: .paths(other.map(\.path)), in: results)
+          others.withLock { $0.append(kept) }
           try await meanwhile()
         }
         others.withLock { $0 = [] }
