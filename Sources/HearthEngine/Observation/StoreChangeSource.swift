@@ -9,8 +9,8 @@ final class StoreChangeSource: ChangeSource {
   private let writer: Writer
   fileprivate let isStrict: Bool
   fileprivate let note: @Sendable (QueryTrace) -> Void
-  /// Protected by the queue that `watch` is called on.
-  private nonisolated(unsafe) var watching: (commits: Int, others: CommitWatcher)?
+  /// Commits of other processes. Protected by the queue that `watch` is called on.
+  private nonisolated(unsafe) var others: CommitWatcher?
 
   /// - Parameters:
   ///   - isStrict: Refuses a query that no index serves.
@@ -51,25 +51,25 @@ final class StoreChangeSource: ChangeSource {
   func watch(on queue: DispatchQueue, _ signal: @escaping @Sendable (Status?) -> Void) {
     // On the writer's thread: schedules the signal and returns.
     let scheduled = ScheduledSignal()
-    let commits = store.commits.observe { _ in
-      guard !scheduled.isSet.exchange(true, ordering: .acquiringAndReleasing) else { return }
-      queue.async {
-        scheduled.isSet.store(false, ordering: .releasing)
-        signal(nil)
+    store.commitObserver.withLock { observer in
+      observer = {
+        guard !scheduled.isSet.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        queue.async {
+          scheduled.isSet.store(false, ordering: .releasing)
+          signal(nil)
+        }
       }
     }
-    let others = CommitWatcher(of: store, on: queue) { [store] in
+    others = CommitWatcher(of: store, on: queue) { [store] in
       // Listeners of a file that is no longer at its path would get no more events, and would keep
       // others from opening the new file.
       signal(store.environment.isInPlace ? nil : Status(reading: .fileReplaced))
     }
-    watching = (commits, others)
   }
 
   func stopWatching() {
-    guard let (commits, others) = watching.take() else { return }
-    store.commits.remove(commits)
-    others.stop()
+    store.commitObserver.withLock { $0 = nil }
+    others.take()?.stop()
   }
 }
 

@@ -22,8 +22,8 @@ final class Store: Sendable {
   let environment: Environment
   let tables: Tables
   let pageSizeBytes: Int
-  /// Receives the last sequence after every commit of this process.
-  let commits = CommitNotifier()
+  /// Called after every commit of this process, on the writer's thread. Must return quickly.
+  let commitObserver = Guarded<(@Sendable () -> Void)?>(nil)
   let nameTables = FieldNameTableCache()
   /// The Indexing layer's memory of this file, of a type that it names: the store only keeps it.
   let indexMemory = GenerationSlot<IndexMemory>()
@@ -100,7 +100,7 @@ final class Store: Sendable {
   }
 
   func close() {
-    commits.close()
+    commitObserver.withLock { $0 = nil }
     environment.close()
   }
 

@@ -23,7 +23,7 @@ extension Writer {
       case .committed(let outcomes, let plan, let acknowledgements):
         report.isCommit = true
         finish(part, outcomes, report, acknowledgements) {
-          store.commits.advance(to: plan.state.lastSequence)
+          store.commitObserver.withLock(\.self)?()
           // After our own listeners: this process's commit watcher then finds nothing new.
           store.environment.notifyCommit()
         }
