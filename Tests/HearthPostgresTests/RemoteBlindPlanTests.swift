@@ -189,7 +189,7 @@
         }
         // Others are decided here.
         if random.below(3) > 0 {
-          requests = requests.map { $0.filter { $0.transforms.isEmpty && !$0.keepsFields } }
+          requests = requests.map { $0.filter { $0.transforms.isEmpty && !$0.needsStoredFields } }
         }
         let writes = try requests.map {
           try WriteRequest(CommitRequest($0), from: nil) { _ in }

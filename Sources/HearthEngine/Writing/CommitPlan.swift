@@ -79,20 +79,6 @@ struct CommitPlan {
     indexes.reserveCapacity(documentCount)
   }
 
-  /// On a file.
-  ///
-  /// - Parameter earlier: The time of a commit that changed nothing, so that the file does not have
-  ///   it.
-  init(_ file: FileState, now: Instant, after earlier: Instant? = nil, documentCount: Int) throws {
-    var state = try file.snapshot.state()
-    try StoreState.check(state.lastSequence)
-    if let earlier { state.lastCommitTime = max(state.lastCommitTime, earlier) }
-    self.init(
-      file, state, now: now,
-      notAfter: file.snapshot.store.configuration.commitTime.latest(at: now),
-      documentCount: documentCount)
-  }
-
   /// No request has changed a document.
   var isEmpty: Bool { state.lastSequence == base.lastSequence }
   /// The time of the newest request, if one has got a time.
@@ -191,7 +177,12 @@ struct CommitPlan {
   mutating func stage(
     _ mutation: Mutation, in request: inout Request
   ) throws -> (staging: Int, result: MutationResult, isDeletion: Bool) {
-    let index = try load(store.name(mutation.path))
+    let name = store.name(mutation.path)
+    let index = indexes[name] ?? documents.count
+    if index == documents.count {
+      documents.append(try store.load(name, &plannedKeys))
+      indexes[name] = index
+    }
     let staging = documents[index].staging ?? request.staged.count
     let version = documents[index].version
     if mutation.needsStoredFields { try verify(documents[index]) }
@@ -241,15 +232,6 @@ struct CommitPlan {
   /// Ends a request, whether it was taken or not.
   mutating func drop(_ request: Request) {
     for staging in request.staged { documents[staging.document].staging = nil }
-  }
-
-  /// The document's index in `documents`. Reads the document on first use.
-  private mutating func load(_ name: DocumentName) throws -> Int {
-    if let index = indexes[name] { return index }
-    let document = try store.load(name, &plannedKeys)
-    documents.append(document)
-    indexes[name] = documents.count - 1
-    return documents.count - 1
   }
 
   /// Throws `dataLoss` if the stored version is damaged. Called for documents that are read, and

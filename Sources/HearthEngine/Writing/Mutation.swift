@@ -48,11 +48,6 @@ package struct Mutation: Sendable {
   /// Approximate memory use, to bound the writer's queue.
   package var byteCount: Int { 256 + path.byteCount + contentByteCount }
 
-  /// Whether the document keeps the fields that the mutation does not name.
-  var keepsFields: Bool {
-    if case .patch = operation { true } else { false }
-  }
-
   /// Whether the document does not exist after the mutation if it did not before.
   var storesNothing: Bool {
     switch operation {
@@ -102,7 +97,9 @@ extension Mutation {
   }
 
   /// Whether fields that are stored reach the result.
-  var needsStoredFields: Bool { keepsFields || documentCheck != nil }
+  var needsStoredFields: Bool {
+    if case .patch = operation { true } else { documentCheck != nil }
+  }
 }
 
 /// The times of a document in the database that it is copied from, which it keeps.

@@ -88,10 +88,10 @@ extension Writer {
       note(.planning)
       let time = now ?? store.configuration.now()
       now = time
-      let file = try FileState(StoreSnapshot(transaction.snapshot, store))
-      var plan = try CommitPlan(
-        file, now: time,
-        after: unstoredTime.withLock(\.self),
+      let file = try FileState(
+        StoreSnapshot(transaction.snapshot, store), after: unstoredTime.withLock(\.self))
+      var plan = CommitPlan(
+        file, file.state, now: time, notAfter: store.configuration.commitTime.latest(at: time),
         documentCount: requests.prefix(count).reduce(0) { $0 + $1.mutations.count })
       let outcomes = try outcomes(of: &requests, count, in: &plan)
       count = outcomes.count

@@ -403,7 +403,9 @@ private final class RunCount: Sendable {
       isAlone: Bool = false, _ body: (PlannedState) throws -> Void
     ) throws -> ReadSet {
       try fixture.store.read { snapshot in
-        var plan = try CommitPlan(FileState(snapshot), now: now, documentCount: 1)
+        let file = try FileState(snapshot)
+        var plan = CommitPlan(
+          file, file.state, now: now, notAfter: .latest, documentCount: 1)
         return try withUnsafeMutablePointer(to: &plan) { plan in
           let live = PlannedState(plan, isAlone: isAlone)
           defer { live.drop() }
@@ -414,7 +416,9 @@ private final class RunCount: Sendable {
     }
     func isRefused(_ readSet: ReadSet) throws -> Bool {
       try fixture.store.read { snapshot in
-        var plan = try CommitPlan(FileState(snapshot), now: now, documentCount: 1)
+        let file = try FileState(snapshot)
+        var plan = CommitPlan(
+          file, file.state, now: now, notAfter: .latest, documentCount: 1)
         do {
           try plan.check(readSet)
           return false

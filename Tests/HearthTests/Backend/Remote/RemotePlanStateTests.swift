@@ -195,8 +195,9 @@ import Testing
     try fixture.commit(try Self.set("authors/a", MapValue()))
     let embedded = {
       try fixture.store.read { snapshot in
-        var plan = try CommitPlan(
-          FileState(snapshot), now: fixture.clock.now, documentCount: books.count)
+        let file = try FileState(snapshot)
+        var plan = CommitPlan(
+          file, file.state, now: fixture.clock.now, notAfter: .latest, documentCount: books.count)
         _ = try plan.plan(books)
       }
     }

@@ -1,5 +1,109 @@
 internal import LMDB
 
+/// The state of a file, in a write transaction in which nothing is put while requests are planned.
+struct FileState: PlanState {
+  let snapshot: StoreSnapshot
+  let catalogue: IndexCatalogue
+  let state: StoreState
+  private let hasTombstones: Bool
+  let log = Log()
+
+  /// Encodes each change at once: it keeps no versions.
+  final class Log {
+    var records = ChangeRecord.Builder()
+  }
+
+  /// - Parameter earlier: The time of a commit that changed nothing, so that the file does not have
+  ///   it.
+  init(_ snapshot: StoreSnapshot, after earlier: Instant? = nil) throws {
+    self.snapshot = snapshot
+    catalogue = try snapshot.indexes()
+    var state = try snapshot.state()
+    try StoreState.check(state.lastSequence)
+    if let earlier { state.lastCommitTime = max(state.lastCommitTime, earlier) }
+    self.state = state
+    hasTombstones = try snapshot.lmdb.statistics(snapshot.tables.tombstones).entries > 0
+  }
+
+  func name(_ path: ResourcePath) -> DocumentName { snapshot.name(path) }
+
+  func load(_ name: DocumentName, _ planned: inout Set<[UInt8]>) throws -> CommitPlan.Document {
+    if let (key, record) = try snapshot.storedEntry(of: name) {
+      let version = try key.withUnsafeBytes {
+        try snapshot.copyToReplace(record, key: $0, path: name.path)
+      }
+      return CommitPlan.Document(
+        name: name, key: key, stored: record, storedTombstone: 0, tombstone: 0, version: version)
+    }
+    let tombstone = hasTombstones ? try snapshot.tombstone(of: name) : 0
+    var document = CommitPlan.Document(
+      name: name, key: name.key.bytes, stored: nil, storedTombstone: tombstone,
+      tombstone: tombstone)
+    if name.key.isTruncated {
+      document.key = try snapshot.tables.documentsByName.freeKey(name.truncated, in: snapshot.lmdb)
+      { planned.contains($0) }
+      planned.insert(document.key)
+    }
+    return document
+  }
+
+  func document(_ name: DocumentName) throws -> StoredDocument? { try snapshot.document(name) }
+
+  func body(of name: DocumentName) throws -> CommitPlan.Body {
+    .stored(try snapshot.body(of: name))
+  }
+
+  func updateTime(of name: DocumentName) throws -> Instant? { try snapshot.updateTime(of: name) }
+
+  func answer(
+    _ request: ReadRequest, replacing versions: [PlannedVersion], _ tracing: QueryTracing
+  ) throws -> ReadAnswer {
+    try StoreView(snapshot, versions.isEmpty ? .stored : .planned(versions), tracing).answer(
+      request)
+  }
+
+  func forEachPath(
+    with key: [UInt8], in index: StoredIndex, of collection: ResourcePath?,
+    _ body: (ResourcePath) throws -> Bool
+  ) throws {
+    let scan = try EntryScan(EntryRange(index, in: collection, values: key), in: snapshot)
+    while let entry = try scan.next() {
+      if try !body(scan.path(of: entry)) { return }
+    }
+  }
+
+  func isUntouched(
+    _ scope: StructuredQuery.Scope, since sequence: UInt64, _ state: StoreState
+  ) throws -> Bool {
+    guard sequence < state.lastSequence else { return true }
+    guard sequence &+ 1 >= state.firstLoggedSequence else { return false }
+    var isUntouched = true
+    try snapshot.changes(after: sequence, in: scope) { _ in
+      isUntouched = false
+      return false
+    }
+    return isUntouched
+  }
+
+  /// A question is a look-up in the file.
+  func prepare(_ questions: () throws -> [PlanQuestion]) {}
+
+  func record(_ planned: PlannedChange, of document: CommitPlan.Document) {
+    var change = Change(
+      sequence: planned.sequence, kind: planned.kind, path: planned.path,
+      commitTime: planned.commitTime, startsCommit: planned.startsCommit,
+      previousSequence: planned.previousSequence, before: nil)
+    guard let old = planned.before, document.isChanged else {
+      change.before = planned.before == nil ? nil : document.stored
+      return log.records.append(change)
+    }
+    document.record(of: old) { BodyParts($0) }.withUnsafeBytes { record in
+      change.before = record
+      log.records.append(change)
+    }
+  }
+}
+
 /// The puts and deletes of a planned group.
 extension CommitPlan {
   /// One put, or a delete if the value is nil.
