@@ -92,7 +92,7 @@ extension Backend {
   package func commit(
     _ mutations: [Mutation], areChecked: Bool = false
   ) async throws -> CommitResult {
-    try await commit(CommitRequest(mutations, areChecked: areChecked))
+    try await answer { commit(CommitRequest(mutations, areChecked: areChecked), .lent, $0) }
   }
 
   /// Same as `commit`, for writes that the caller does not await: reads that begin later wait for

@@ -87,13 +87,10 @@ extension EmbeddedBackend {
           path: path, operation: .verify,
           precondition: version.map { .updateTime($0) } ?? .exists(false))
       }
-      var request = request
-      try request.check()
-      // A name that was read may be one that nobody can write.
-      request.mutations = verifications + request.mutations
       var results = ReadSet()
       results.results = reads.results
-      writer.commit(request, on: results.isEmpty ? nil : results) { result in
+      writer.commit(request, verifying: verifications, on: results.isEmpty ? nil : results) {
+        result in
         ended(
           result.map { result in
             var result = result

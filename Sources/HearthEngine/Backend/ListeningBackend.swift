@@ -69,6 +69,6 @@ extension ListeningBackend {
 extension Acknowledgements {
   /// The origin of a request whose completion waits for listeners; nil if there are none.
   func origin(_ context: RequestContext) -> WriteOrigin? {
-    isIdle ? nil : WriteOrigin(isBlocking: context.thread == .blocked)
+    WriteOrigin(isBlocking: context.thread == .blocked, self)
   }
 }

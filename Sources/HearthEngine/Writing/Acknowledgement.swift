@@ -106,8 +106,10 @@ struct WriteOrigin: Sendable {
   /// The mark of the queue that the thread occupies, or may occupy, until the write completes.
   let queue: CallbackThread.Mark?
 
-  /// The origin of a write that this thread submits.
-  init(isBlocking: Bool) {
+  /// The origin of a write that this thread submits. Nil if there are no listeners: one that is added later finds the
+  /// write in its first result.
+  init?(isBlocking: Bool, _ acknowledgements: Acknowledgements) {
+    if acknowledgements.isIdle { return nil }
     self.isBlocking = isBlocking
     queue = isBlocking || CallbackThread.isInside ? CallbackThread.queue : nil
   }

@@ -1,3 +1,38 @@
+/// Writes that are committed together, or not at all.
+package struct CommitRequest: Sendable {
+  let mutations: [Mutation]
+  /// Each mutation was checked when it was made.
+  let areChecked: Bool
+  /// Whether its caller waits for the completion. If not, reads that begin later wait for it. That of
+  /// a transaction is awaited.
+  let isAwaited: Bool
+  /// Whether it counts toward the limit on writes that are not awaited. A caller that sets false
+  /// bounds its own queue.
+  let isCounted: Bool
+  /// Whether it completes after the callbacks of this process's listeners that it concerns, or
+  /// after `Acknowledgements.patience`.
+  let completesAfterListeners: Bool
+  /// The transaction whose reads must still be current.
+  var transaction: TransactionID?
+
+  package init(
+    _ mutations: [Mutation], areChecked: Bool = false, isAwaited: Bool = true,
+    isCounted: Bool = true, completesAfterListeners: Bool = true,
+    in transaction: TransactionID? = nil
+  ) {
+    self.mutations = mutations
+    self.areChecked = areChecked
+    self.isAwaited = isAwaited
+    self.isCounted = isCounted
+    self.completesAfterListeners = completesAfterListeners
+    self.transaction = transaction
+  }
+}
+
+package struct TransactionID: Hashable, Sendable {
+  let number: UInt64
+}
+
 /// A request in a writer's queue: mutations, or a closure that makes them.
 struct WriteRequest: Sendable {
   enum Work: Sendable {
@@ -15,7 +50,7 @@ struct WriteRequest: Sendable {
   /// Counted toward the limit on requests that are not awaited.
   let countedBytes: Int
   /// Set if it completes after the callbacks of the listeners it concerns.
-  let origin: WriteOrigin?
+  var origin: WriteOrigin?
   /// Called once: when the request is durable, or refused.
   let complete: Completion<CommitResult>
   /// In the queue of a file.
@@ -26,15 +61,18 @@ struct WriteRequest: Sendable {
   /// Bytes counted for a closure while it waits.
   private static let closureByteCount = 256
 
-  /// - Parameter reads: The reads that it depends on; nil for none.
+  /// - Parameters:
+  ///   - verifications: Are done first, and not checked: a name that was read may be one that nobody can write.
+  ///   - reads: The reads that it depends on; nil for none.
   init(
-    _ request: CommitRequest, on reads: ReadSet? = nil, from origin: WriteOrigin?,
-    _ complete: @escaping Completion<CommitResult>
+    _ request: CommitRequest, verifying verifications: [Mutation] = [], on reads: ReadSet? = nil,
+    from origin: WriteOrigin?, _ complete: @escaping Completion<CommitResult>
   ) throws(Status) {
-    var request = request
-    try request.check()
-    byteCount = try Mutation.checkTotals(request.mutations)
-    work = .mutations(request.mutations, on: reads)
+    if !request.areChecked { for mutation in request.mutations { try mutation.check() } }
+    let mutations =
+      verifications.isEmpty ? request.mutations : verifications + request.mutations
+    byteCount = try Mutation.checkTotals(mutations)
+    work = .mutations(mutations, on: reads)
     isTracked = !request.isAwaited && request.transaction == nil
     countedBytes = isTracked && request.isCounted ? byteCount : 0
     self.origin = origin

@@ -86,15 +86,18 @@ final class Writer: Sendable {
   /// `resourceExhausted` if too much is waiting, `failedPrecondition` after `close`.
   ///
   /// - Parameters:
-  ///   - reads: The reads that the request depends on.
+  ///   - verifications, reads: See `WriteRequest`.
   ///   - isBlocking: The caller's thread waits.
   func commit(
-    _ request: CommitRequest, on reads: ReadSet? = nil, isBlocking: Bool = false,
-    _ complete: @escaping @Sendable (Outcome) -> Void
+    _ request: CommitRequest, verifying verifications: [Mutation] = [], on reads: ReadSet? = nil,
+    isBlocking: Bool = false, _ complete: @escaping @Sendable (Outcome) -> Void
   ) {
     do throws(Status) {
-      let origin = request.completesAfterListeners ? origin(isBlocking: isBlocking) : nil
-      enqueue(try WriteRequest(request, on: reads, from: origin, complete))
+      let origin =
+        request.completesAfterListeners
+        ? WriteOrigin(isBlocking: isBlocking, acknowledgements) : nil
+      enqueue(
+        try WriteRequest(request, verifying: verifications, on: reads, from: origin, complete))
     } catch {
       complete(.failure(error))
     }
@@ -108,17 +111,14 @@ final class Writer: Sendable {
     _ closure: WriteClosure, isBlocking: Bool = false,
     _ complete: @escaping @Sendable (Outcome) -> Void
   ) {
-    enqueue(WriteRequest(closure, from: origin(isBlocking: isBlocking), complete))
-  }
-
-  /// Nil if there are no listeners: one that is added later finds the write in its first result.
-  /// Also nil on a writer's thread, whose database must not wait for another one's callbacks.
-  private func origin(isBlocking: Bool) -> WriteOrigin? {
-    acknowledgements.isIdle || WriterWaitGraph.isOnWritersThread
-      ? nil : WriteOrigin(isBlocking: isBlocking)
+    let origin = WriteOrigin(isBlocking: isBlocking, acknowledgements)
+    enqueue(WriteRequest(closure, from: origin, complete))
   }
 
   private func enqueue(_ request: WriteRequest) {
+    var request = request
+    // A writer's thread must not wait for the callbacks of another database.
+    if WriterWaitGraph.isOnWritersThread { request.origin = nil }
     let mutations = request.mutations
     let mayCascade = request.isTracked && mayCascade(mutations)
     let (refusal, mustWake): (Status?, Bool) = state.withLock { state in
@@ -131,7 +131,6 @@ final class Writer: Sendable {
       state.unawaitedBytes = unawaitedBytes
       state.waitingBytes += request.byteCount
       if request.isTracked { trackedCount.wrappingAdd(1, ordering: .relaxed) }
-      var request = request
       request.ticket =
         mayCascade
         ? state.tickets.issueForEverything()
