@@ -112,7 +112,7 @@ public final class BulkWriter: Sendable {
   /// encoded.
   public func enqueueSet<T: Encodable>(
     from value: T, forDocument document: DocumentReference,
-    encoder: Firestore.Encoder = Firestore.Encoder()
+    encoder: Firestore.Encoder = .standard
   ) async throws {
     let encoded = try encoder.encodedForWriting(value)
     await add(document) { try Mutation(setting: document, to: encoded, in: firestore) }
@@ -129,7 +129,7 @@ public final class BulkWriter: Sendable {
   /// `alreadyExists` if the document exists.
   public func enqueueCreate<T: Encodable>(
     from value: T, forDocument document: DocumentReference,
-    encoder: Firestore.Encoder = Firestore.Encoder()
+    encoder: Firestore.Encoder = .standard
   ) async throws {
     let encoded = try encoder.encodedForWriting(value)
     await add(document) {

@@ -103,7 +103,7 @@ public final class CollectionReference: Query, @unchecked Sendable {
   /// Throws if `value` cannot be encoded; any other failure goes to `completion`.
   @discardableResult
   public func addDocument<T: Encodable>(
-    from value: T, encoder: Firestore.Encoder = Firestore.Encoder(),
+    from value: T, encoder: Firestore.Encoder = .standard,
     isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
   ) throws -> DocumentReference {
     let added = document()
@@ -119,7 +119,7 @@ public final class CollectionReference: Query, @unchecked Sendable {
   /// commit. Throws if `value` cannot be encoded or stored.
   @discardableResult
   public func addDocument<T: Encodable>(
-    committing value: T, encoder: Firestore.Encoder = Firestore.Encoder()
+    committing value: T, encoder: Firestore.Encoder = .standard
   ) async throws -> DocumentReference {
     let added = document()
     try await added.setData(committing: value, encoder: encoder)

@@ -95,7 +95,7 @@ extension DocumentReference {
   ///
   ///     try dune.setData(from: book)
   public func setData<T: Encodable>(
-    from value: T, encoder: Firestore.Encoder = Firestore.Encoder(),
+    from value: T, encoder: Firestore.Encoder = .standard,
     isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
   ) throws {
     try submitEncoded(value, encoder, merge: nil, isolation, completion)
@@ -104,7 +104,7 @@ extension DocumentReference {
   /// Merges an encoded value into the document if `merge` is true, else replaces it. Returns before
   /// the commit. Throws if the value cannot be encoded; any other failure goes to `completion`.
   public func setData<T: Encodable>(
-    from value: T, merge: Bool, encoder: Firestore.Encoder = Firestore.Encoder(),
+    from value: T, merge: Bool, encoder: Firestore.Encoder = .standard,
     isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
   ) throws {
     try submitEncoded(value, encoder, merge: merge ? .all : nil, isolation, completion)
@@ -113,7 +113,7 @@ extension DocumentReference {
   /// Merges only the fields in `mergeFields` of an encoded value, and returns before the commit.
   /// Throws if the value cannot be encoded; any other failure goes to `completion`.
   public func setData<T: Encodable>(
-    from value: T, mergeFields: [Any], encoder: Firestore.Encoder = Firestore.Encoder(),
+    from value: T, mergeFields: [Any], encoder: Firestore.Encoder = .standard,
     isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
   ) throws {
     try submitEncoded(value, encoder, merge: .fields(mergeFields), isolation, completion)
@@ -128,25 +128,30 @@ extension DocumentReference {
   ///
   /// Throws if the value cannot be encoded or stored; nothing is applied then.
   public func setData<T: Encodable>(
-    committing value: T, encoder: Firestore.Encoder = Firestore.Encoder()
+    committing value: T, encoder: Firestore.Encoder = .standard
   ) async throws {
-    try await commitEncoded(value, encoder, merge: nil)
+    try await commit(Mutation(setting: self, to: encoder.encodeDocument(value), in: firestore))
   }
 
   /// Merges an encoded value into the document if `merge` is true, else replaces it. Returns when
   /// it is durable.
   public func setData<T: Encodable>(
-    committing value: T, merge: Bool, encoder: Firestore.Encoder = Firestore.Encoder()
+    committing value: T, merge: Bool, encoder: Firestore.Encoder = .standard
   ) async throws {
-    try await commitEncoded(value, encoder, merge: merge ? .all : nil)
+    try await commit(
+      Mutation(
+        setting: self, to: encoder.encodeDocument(value), merge: merge ? .all : nil, in: firestore))
   }
 
   /// Merges only the fields in `mergeFields` of an encoded value, and returns when it is durable.
   /// Each is a string or a `FieldPath`.
   public func setData<T: Encodable>(
-    committing value: T, mergeFields: [Any], encoder: Firestore.Encoder = Firestore.Encoder()
+    committing value: T, mergeFields: [Any], encoder: Firestore.Encoder = .standard
   ) async throws {
-    try await commitEncoded(value, encoder, merge: .fields(mergeFields))
+    try await commit(
+      Mutation(
+        setting: self, to: encoder.encodeDocument(value), merge: .fields(mergeFields),
+        in: firestore))
   }
 
   // MARK: Update and delete
@@ -222,7 +227,7 @@ extension DocumentReference {
   /// Creates the document from an encoded value, and returns when it is durable. Throws
   /// `alreadyExists` if the document exists.
   public func create<T: Encodable>(
-    committing value: T, encoder: Firestore.Encoder = Firestore.Encoder()
+    committing value: T, encoder: Firestore.Encoder = .standard
   ) async throws {
     try await commit(
       Mutation(setting: self, to: encoder.encodeDocument(value), in: firestore).creating())
@@ -260,13 +265,6 @@ extension DocumentReference {
   ) throws {
     let encoded = try encoder.encodedForWriting(value)
     submit(try Mutation(setting: self, to: encoded, merge: merge, in: firestore), actor, completion)
-  }
-
-  private func commitEncoded<T: Encodable>(
-    _ value: T, _ encoder: Firestore.Encoder, merge: ParsedWrite.Merge?
-  ) async throws {
-    try await commit(
-      Mutation(setting: self, to: encoder.encodeDocument(value), merge: merge, in: firestore))
   }
 
   // MARK: Handing over

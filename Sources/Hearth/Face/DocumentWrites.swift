@@ -53,7 +53,7 @@ public class DocumentWrites: NSObject {
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference,
-    encoder: Firestore.Encoder = Firestore.Encoder()
+    encoder: Firestore.Encoder = .standard
   ) throws -> Self {
     let encoded = try encoder.encodedForWriting(value)
     return add(try Mutation(setting: document, to: encoded, in: firestore))
@@ -64,7 +64,7 @@ public class DocumentWrites: NSObject {
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference, merge: Bool,
-    encoder: Firestore.Encoder = Firestore.Encoder()
+    encoder: Firestore.Encoder = .standard
   ) throws -> Self {
     let encoded = try encoder.encodedForWriting(value)
     return add(
@@ -75,7 +75,7 @@ public class DocumentWrites: NSObject {
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference, mergeFields: [Any],
-    encoder: Firestore.Encoder = Firestore.Encoder()
+    encoder: Firestore.Encoder = .standard
   ) throws -> Self {
     let encoded = try encoder.encodedForWriting(value)
     return add(
@@ -113,7 +113,7 @@ public class DocumentWrites: NSObject {
   @discardableResult
   public func create<T: Encodable>(
     from value: T, forDocument document: DocumentReference,
-    encoder: Firestore.Encoder = Firestore.Encoder()
+    encoder: Firestore.Encoder = .standard
   ) throws -> Self {
     let encoded = try encoder.encodedForWriting(value)
     return add(try Mutation(setting: document, to: encoded, in: firestore).creating())

@@ -16,6 +16,10 @@ extension Firestore {
     /// Creates an encoder with the strategies for documents.
     public override init() { super.init(ofDocuments: ()) }
 
+    /// That of calls whose caller gives none.
+    // Unchecked: nobody outside has it, and encoding only reads it.
+    @usableFromInline nonisolated(unsafe) static let standard = Firestore.Encoder()
+
     /// Returns the value's fields, as `setData(_:)` takes them.
     ///
     /// Numbers are `NSNumber`, a `Decimal` is an `NSDecimalNumber`, null is `NSNull`, a

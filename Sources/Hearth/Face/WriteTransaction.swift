@@ -51,7 +51,7 @@ public final class WriteTransaction: ReadTransaction {
   /// encoded or stored.
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference,
-    encoder: Firestore.Encoder = Firestore.Encoder()
+    encoder: Firestore.Encoder = .standard
   ) throws {
     try set(value, document, encoder, merge: nil)
   }
@@ -60,7 +60,7 @@ public final class WriteTransaction: ReadTransaction {
   /// `setData(from:forDocument:)` does.
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference, merge: Bool,
-    encoder: Firestore.Encoder = Firestore.Encoder()
+    encoder: Firestore.Encoder = .standard
   ) throws {
     try set(value, document, encoder, merge: merge ? .all : nil)
   }
@@ -68,7 +68,7 @@ public final class WriteTransaction: ReadTransaction {
   /// Merges only these fields of an encoded value. Throws as `setData(from:forDocument:)` does.
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference, mergeFields: [Any],
-    encoder: Firestore.Encoder = Firestore.Encoder()
+    encoder: Firestore.Encoder = .standard
   ) throws {
     try set(value, document, encoder, merge: .fields(mergeFields))
   }
@@ -91,7 +91,7 @@ public final class WriteTransaction: ReadTransaction {
   /// Creates the document from an encoded value. Throws `alreadyExists` if it exists.
   public func create<T: Encodable>(
     from value: T, forDocument document: DocumentReference,
-    encoder: Firestore.Encoder = Firestore.Encoder()
+    encoder: Firestore.Encoder = .standard
   ) throws {
     let encoded = try encoder.encodedForWriting(value)
     try write(Mutation(setting: document, to: encoded, in: firestore).creating())

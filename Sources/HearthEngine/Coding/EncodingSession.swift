@@ -15,37 +15,18 @@ import Foundation
 /// Sessions are never freed, only reused, and frames have serial numbers that never repeat: an
 /// encoder that a type kept too long finds that its frame is gone, and does nothing.
 struct EncodingSession {
-  private let state: UnsafeMutablePointer<EncodingPosition.State>
-
-  static func encode<T: Encodable>(
-    _ value: T, options: FirebaseDataEncoder
-  ) throws -> EncodedDocument {
-    let session = EncodingSession(state: pool.borrow())
-    defer { session.giveBack() }
-    guard try session.stream(value, options) else {
-      return try TreeEncoder.encode(value, options: options)
-    }
-    return EncodedDocument(
-      body: try session.state.pointee.writer.finish(),
-      transforms: session.state.pointee.transforms, databases: session.state.pointee.databases,
-      validationError: session.state.pointee.validationError)
-  }
-
-  /// The same without copying the bytes: the session owns them, and they are valid only in `body`.
-  static func withBytes<T: Encodable, Result>(
-    of value: T, options: FirebaseDataEncoder, _ body: (UnsafeRawBufferPointer) throws -> Result
-  ) throws -> Result {
-    let session = EncodingSession(state: pool.borrow())
-    defer { session.giveBack() }
-    guard try session.stream(value, options) else {
-      return try TreeEncoder.encode(value, options: options).body.withBytes(body)
-    }
-    return try session.state.pointee.writer.withBytes(body)
-  }
+  fileprivate let state: UnsafeMutablePointer<EncodingPosition.State>
 
   /// False if a `TreeEncoder` must encode the value.
-  private func stream<T: Encodable>(_ value: T, _ options: FirebaseDataEncoder) throws -> Bool {
-    let root = start(options)
+  fileprivate func stream<T: Encodable>(_ value: T, _ options: FirebaseDataEncoder) throws -> Bool {
+    state.pointee.options = Unmanaged.passUnretained(options)
+    state.pointee.keysAreDefault = options.keysAreDefault
+    state.pointee.datesAreTimestamps = options.datesAreTimestamps
+    state.pointee.dataIsBlob = options.dataIsBlob
+    // A type that is encoded directly writes the values inside of it without a hook.
+    state.pointee.isRefused = options.replacement != nil
+    state.pointee.firstSerial = state.pointee.serial
+    let root = EncodingPosition.push(on: state, kind: .empty)
     if root.encodeDirect(value) {
       if state.pointee.writer.isMap { return true }
       // `Codable` throws the error.
@@ -71,26 +52,15 @@ struct EncodingSession {
     return true
   }
 
-  private func start(_ options: FirebaseDataEncoder) -> EncodingPosition {
-    state.pointee.options = Unmanaged.passUnretained(options)
-    state.pointee.keysAreDefault = options.keysAreDefault
-    state.pointee.datesAreTimestamps = options.datesAreTimestamps
-    state.pointee.dataIsBlob = options.dataIsBlob
-    // A type that is encoded directly writes the values inside of it without a hook.
-    state.pointee.isRefused = options.replacement != nil
-    state.pointee.firstSerial = state.pointee.serial
-    return EncodingPosition.push(on: state, kind: .empty)
-  }
-
   // MARK: - Idle sessions
 
-  private static let pool: SessionPool<EncodingPosition.State> = SessionPool(make: {
+  fileprivate static let pool: SessionPool<EncodingPosition.State> = SessionPool(make: {
     EncodingPosition.State()
   }) { state in
     if let state { pool.share(state) }
   }
 
-  private func giveBack() {
+  fileprivate func giveBack() {
     state.pointee.writer.resetAndTrim()
     state.pointee.options = nil
     state.pointee.frameCount = 0
@@ -102,5 +72,40 @@ struct EncodingSession {
     if !state.pointee.transforms.isEmpty { state.pointee.transforms = [] }
     if !state.pointee.databases.isEmpty { state.pointee.databases = [] }
     EncodingSession.pool.giveBack(state)
+  }
+}
+
+extension FirebaseDataEncoder {
+  /// Encodes the value directly as a document's bytes.
+  package func encodeDocument<T: Encodable>(_ value: T) throws -> EncodedDocument {
+    let session = EncodingSession(state: EncodingSession.pool.borrow())
+    defer { session.giveBack() }
+    guard try session.stream(value, self) else {
+      return try TreeEncoder.encode(value, options: self)
+    }
+    return EncodedDocument(
+      body: try session.state.pointee.writer.finish(),
+      transforms: session.state.pointee.transforms, databases: session.state.pointee.databases,
+      validationError: session.state.pointee.validationError)
+  }
+}
+
+@_spi(Figures)
+extension FirebaseDataEncoder {
+  /// For benchmarks: the document's bytes, which the session owns, valid only in `body`.
+  public func withDocumentBytes<T: Encodable, Result>(
+    of value: T, _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) throws -> Result {
+    let session = EncodingSession(state: EncodingSession.pool.borrow())
+    defer { session.giveBack() }
+    guard try session.stream(value, self) else {
+      return try TreeEncoder.encode(value, options: self).body.withBytes(body)
+    }
+    return try session.state.pointee.writer.withBytes(body)
+  }
+
+  /// For benchmarks: the document's bytes, copied as for a write.
+  public func documentBytes<T: Encodable>(of value: T) throws -> [UInt8] {
+    try encodeDocument(value).body.bytes
   }
 }

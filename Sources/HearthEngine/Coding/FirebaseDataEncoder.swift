@@ -144,11 +144,6 @@ open class FirebaseDataEncoder {
     }
     return fields
   }
-
-  /// Encodes the value directly as a document's bytes.
-  package func encodeDocument<T: Encodable>(_ value: T) throws -> EncodedDocument {
-    try EncodingSession.encode(value, options: self)
-  }
 }
 
 /// The result of encoding a value as a document.
@@ -165,19 +160,4 @@ package struct EncodedDocument {
 
 extension EncodedDocument {
   package init(of body: DocumentBody) { self.init(body: body) }
-}
-
-@_spi(Figures)
-extension FirebaseDataEncoder {
-  /// For benchmarks: the document's bytes, valid only in `body`.
-  public func withDocumentBytes<T: Encodable, Result>(
-    of value: T, _ body: (UnsafeRawBufferPointer) throws -> Result
-  ) throws -> Result {
-    try EncodingSession.withBytes(of: value, options: self, body)
-  }
-
-  /// For benchmarks: the document's bytes, copied as for a write.
-  public func documentBytes<T: Encodable>(of value: T) throws -> [UInt8] {
-    try encodeDocument(value).body.bytes
-  }
 }
