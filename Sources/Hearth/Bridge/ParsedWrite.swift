@@ -11,16 +11,6 @@ struct ParsedWrite: Sendable {
   /// Applied after the body, never `.delete`. Sorted by field.
   var transforms: [UserDataReader.Transform]
 
-  /// - Parameter mask: sorted, without overlaps.
-  private init(
-    body: DocumentBody, mask: [FieldSegments]?, transforms: [UserDataReader.Transform]
-  ) {
-    self.body = body
-    self.mask = mask
-    self.transforms =
-      transforms.count < 2 ? transforms : transforms.sorted { $0.field < $1.field }
-  }
-
   /// The fields that a merge changes.
   enum Merge {
     /// Every leaf of the data.
@@ -53,14 +43,15 @@ extension ParsedWrite {
   }
 
   private init(body: DocumentBody, merge: Merge?, reader: UserDataReader) throws(Status) {
+    self.body = body
+    transforms = reader.sortedTransforms
     switch merge {
-    case nil: self.init(body: body, mask: nil, transforms: reader.transforms)
-    case .all:
-      // The data is a tree: no leaf is inside another.
-      self.init(body: body, mask: reader.leaves.sorted(), transforms: reader.transforms)
+    case nil: break
+    // The data is a tree: no leaf is inside another.
+    case .all: mask = reader.leaves.sorted()
     case .fields(let fields):
-      let given = SortedFields(reader.leaves + reader.transforms.map(\.field))
-      var mask: [FieldSegments] = []
+      let given = SortedFields(reader.leaves + transforms.map(\.field))
+      var wanted: [FieldSegments] = []
       for input in fields {
         let field = try ParsedWrite.field(
           input, otherwise: "All elements in mergeFields: must be NSStrings or FIRFieldPaths.")
@@ -69,14 +60,13 @@ extension ParsedWrite {
             "Field '\(field.canonicalText)' is specified in your field mask "
               + "but missing from your input data.")
         }
-        mask.append(field)
+        wanted.append(field)
       }
-      let named = SortedFields(ParsedWrite.withoutOverlaps(mask))
-      let covered = reader.transforms.filter { named.containsAny(atOrAround: $0.field) }
+      let named = SortedFields(ParsedWrite.withoutOverlaps(wanted))
+      transforms.removeAll { !named.containsAny(atOrAround: $0.field) }
       // A transform needs the stored value: its field must not be deleted before.
-      let transformed = Set(covered.map(\.field))
-      let changed = mask.filter { !transformed.contains($0) }
-      self.init(body: body, mask: ParsedWrite.withoutOverlaps(changed), transforms: covered)
+      let transformed = Set(transforms.map(\.field))
+      mask = ParsedWrite.withoutOverlaps(wanted.filter { !transformed.contains($0) })
     }
   }
 
@@ -104,8 +94,9 @@ extension ParsedWrite {
       case .transform: break
       }
     }
-    let body = try DocumentBody(encoding: ParsedWrite.nest(values[...], level: 0))
-    self.init(body: body, mask: mask, transforms: reader.transforms)
+    body = try DocumentBody(encoding: ParsedWrite.nest(values[...], level: 0))
+    self.mask = mask
+    transforms = reader.sortedTransforms
   }
 }
 

@@ -31,7 +31,11 @@ struct UserDataReader {
 
   /// In a merge: the path of every leaf, including deleted ones. An empty map is a leaf.
   private(set) var leaves: [FieldSegments] = []
-  private(set) var transforms: [Transform] = []
+  private var transforms: [Transform] = []
+  /// By their fields.
+  var sortedTransforms: [Transform] {
+    transforms.count < 2 ? transforms : transforms.sorted { $0.field < $1.field }
+  }
   /// The database of the references that were read so far.
   private(set) var referencedDatabase: DatabaseIdentity?
 
