@@ -48,9 +48,8 @@ package final class CallbackQueue: Sendable {
     }
 
     mutating func append(_ listeners: [Listener]) {
-      if listeners.count == 1 { return append(listeners[0]) }
       guard !listeners.isEmpty else { return }
-      further.append(.several(listeners))
+      further.append(listeners.count == 1 ? .one(listeners[0]) : .several(listeners))
       count += listeners.count
     }
 

@@ -266,10 +266,6 @@ package final class Listener: Recipient {
   }
 
   private func post(for acknowledgements: [Acknowledgement], _ add: (inout State) -> Void) {
-    guard !acknowledgements.isEmpty else {
-      if post(nil, add).mustCall { arrange() }
-      return
-    }
     var outbox = PendingDeliveries()
     post(for: acknowledgements, &outbox, add)
     outbox.send()
@@ -282,33 +278,21 @@ package final class Listener: Recipient {
     _ add: (inout State) -> Void
   ) {
     let destination = way.destination
-    guard let batch = outbox.batch(for: destination, acknowledgements, way) else {
-      if post(nil, add).mustCall { arrange() }
-      return
-    }
-    let (mustCall, isAwaited) = post(outbox.group(of: batch), add)
-    if mustCall, !destination.isSharedQueue { arrange() }
-    outbox.add(
-      self, to: batch, mustCall: mustCall && destination.isSharedQueue, isAwaited: isAwaited)
-  }
-
-  /// Returns whether the callback has to be scheduled, and whether it is in the group.
-  @inline(__always)
-  private func post(
-    _ group: CallbackGroup?, _ add: (inout State) -> Void
-  ) -> (mustCall: Bool, isAwaited: Bool) {
-    state.withLock { state in
+    let batch = outbox.batch(for: destination, acknowledgements, way)
+    let group = batch.flatMap { outbox.batches[$0].group }
+    let (mustCall, isAwaited): (Bool, Bool) = state.withLock { state in
       guard !state.isRemoved else { return (false, false) }
       add(&state)
       // A running callback may itself wait for the write, and a late listener stays late.
-      var isAwaited = false
-      if let group, !state.isRunning, !state.isLate, !isQueueLate {
-        state.groups.append(group)
-        isAwaited = true
-      }
+      let isAwaited = group != nil && !state.isRunning && !state.isLate && !isQueueLate
+      if isAwaited, let group { state.groups.append(group) }
       defer { state.isScheduled = true }
       return (!state.isScheduled, isAwaited)
     }
+    if mustCall, !destination.isSharedQueue { arrange() }
+    guard let batch else { return }
+    outbox.add(
+      self, to: batch, mustCall: mustCall && destination.isSharedQueue, isAwaited: isAwaited)
   }
 
   // MARK: Completions that wait
@@ -335,8 +319,18 @@ package final class Listener: Recipient {
   /// listener that always has more leaves the queue to others in between.
   package func deliver() {
     var next = Next()
-    guard let turn = begin(&next) else { return }
-    var count = turn.count
+    var count = 0
+    let begun: Groups? = state.withLock { state in
+      state.isScheduled = false
+      // The other thread finds the new events when it ends.
+      guard !state.isRunning else { return nil }
+      state.isRunning = true
+      state.isLate = false
+      count = state.pending.count
+      next = state.next()
+      return state.groups.take()
+    }
+    guard let groups = begun else { return }
     let wasInside = CallbackThread.enter()
     while true {
       if let event = event(of: next) { callback(event) }
@@ -346,21 +340,7 @@ package final class Listener: Recipient {
     }
     CallbackThread.leave(wasInside)
     if end() { arrange() }
-    turn.groups.leave()
-  }
-
-  /// Takes the first event, and returns how many there are. Nil if another thread is calling back:
-  /// it finds the new events when it ends.
-  private func begin(_ next: inout Next) -> (count: Int, groups: Groups)? {
-    state.withLock { state in
-      state.isScheduled = false
-      guard !state.isRunning else { return nil }
-      state.isRunning = true
-      state.isLate = false
-      let count = state.pending.count
-      next = state.next()
-      return (count, state.groups.take())
-    }
+    groups.leave()
   }
 
   /// Whether there are events whose delivery is not scheduled.
@@ -453,18 +433,6 @@ extension Listener.Way {
     case .schedule: .elsewhere
     case .ownQueue: .ownQueue
     case .ask: .consumer
-    }
-  }
-
-  /// Whether completions of writes from `origin` may wait for the callback.
-  func mayDelay(_ origin: WriteOrigin) -> Bool {
-    switch self {
-    case .queue(let queue): origin.queue != queue.mark
-    // A blocked thread may be the one the callback needs. A write from a listener's own queue comes
-    // from its running callback, which is not awaited.
-    case .schedule: !origin.isBlocking
-    case .ownQueue: true
-    case .ask: false
     }
   }
 }

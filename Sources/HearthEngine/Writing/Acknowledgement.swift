@@ -57,17 +57,15 @@ final class Acknowledgement: Sendable {
     }
   }
 
-  /// The callbacks have returned.
-  func release(_ callbacks: any Callbacks) {
-    state.withLock { state in
-      if let index = state.callbacks.firstIndex(where: { $0 === callbacks }) {
-        state.callbacks.remove(at: index)
+  /// - Parameter returned: Callbacks that held it, and have returned.
+  func release(_ returned: (any Callbacks)? = nil) {
+    if let returned {
+      state.withLock { state in
+        if let index = state.callbacks.firstIndex(where: { $0 === returned }) {
+          state.callbacks.remove(at: index)
+        }
       }
     }
-    release()
-  }
-
-  func release() {
     guard holds.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return }
     let due: (complete: @Sendable (Outcome) -> Void, outcome: Outcome)? = state.withLock {
       $0.take()
