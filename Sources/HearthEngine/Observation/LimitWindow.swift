@@ -305,12 +305,7 @@ final class LimitWindow: LiveResult {
   }
 
   private func rows(of fetched: ReadAnswer) throws -> [ResultRow] {
-    let documents = try fetched.results
-    return try rows(of: documents)
-  }
-
-  private func rows(of documents: [StoredDocument]) throws -> [ResultRow] {
-    try documents.map { document in
+    try fetched.results.map { document in
       guard let row = try row(of: document) else {
         throw Status(.internal, "A listener's query found what does not match it.")
       }
@@ -378,15 +373,15 @@ final class LimitWindow: LiveResult {
         try note(new, relativeTimes)
       }
     }
-    if !isWindow, updates.count == 1 {
-      return .changed(try apply(updates[0]).map(ResultChanges.one) ?? .none)
-    }
     var gone: [ResultRow] = []
     var come: [ResultRow] = []
     for update in updates {
       let old = try update.old.flatMap(heldRow)
       let new = try update.new.flatMap(row)
       if let old, let new, old.document.isSameVersion(as: new.document) { continue }
+      if !isWindow, updates.count == 1 {
+        return .changed(list.apply(old, new).map(ResultChanges.one) ?? .none)
+      }
       if let old { gone.append(old) }
       if let new { come.append(new) }
     }
@@ -395,14 +390,6 @@ final class LimitWindow: LiveResult {
       return .changed(.several(list.apply(gone: gone, come: come)))
     }
     return moveWindow(gone, come)
-  }
-
-  /// Without a limit or an offset: the list shows whether the old version matched.
-  private func apply(_ update: DocumentUpdate) throws -> ResultChange? {
-    let old = try update.old.flatMap(heldRow)
-    let new = try update.new.flatMap(row)
-    if let old, let new, old.document.isSameVersion(as: new.document) { return nil }
-    return list.apply(old, new)
   }
 
   private func moveWindow(_ gone: [ResultRow], _ come: [ResultRow]) -> LiveChange {

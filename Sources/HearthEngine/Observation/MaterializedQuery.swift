@@ -80,14 +80,10 @@ final class MaterializedQuery: @unchecked Sendable {
     if canBeIncomplete { others = OtherRoutes() }
   }
 
-  /// The result, all of it new. `sequence` may be later than the result's, if nothing in it
-  /// changed.
-  func event(as sequence: UInt64 = 0, isFullResync: Bool = false) -> ResultEvent {
-    event(changes: nil, as: sequence, isFullResync: isFullResync)
-  }
-
-  private func event(
-    changes: ResultChanges?, as sequence: UInt64 = 0, isFullResync: Bool = false
+  /// The result; all of it is new without `changes`. `sequence` may be later than the result's, if
+  /// nothing in it changed.
+  func event(
+    changes: ResultChanges? = nil, as sequence: UInt64 = 0, isFullResync: Bool = false
   ) -> ResultEvent {
     ResultEvent(
       list: content.list, values: content.values, included: content.included, changes: changes,
