@@ -50,15 +50,6 @@ extension Mutation {
     self.init(path: try document.uncheckedPath(in: firestore), operation: .delete)
   }
 
-  init(
-    checking document: DocumentReference, in firestore: Firestore,
-    _ body: @escaping @Sendable (DocumentSnapshot) throws -> Void
-  ) throws {
-    self = .verifying(
-      try document.uncheckedPath(in: firestore),
-      DocumentCheck { try body(DocumentSnapshot(document, $0)) })
-  }
-
   /// The same mutation, on condition that the document does not exist.
   func creating() -> Mutation {
     var mutation = self
@@ -69,7 +60,14 @@ extension Mutation {
   /// The same mutation, on condition that `precondition` holds.
   func requiring(_ precondition: WritePrecondition) throws(Status) -> Mutation {
     var mutation = self
-    mutation.precondition = try precondition.checked()
+    switch precondition {
+    case .exists(let exists): mutation.precondition = .exists(exists)
+    case .lastUpdateTime(let time):
+      guard time.nanoseconds % 1000 == 0 else {
+        throw .invalidArgument("A precondition's update time must be in whole microseconds.")
+      }
+      mutation.precondition = .updated(at: time)
+    }
     return mutation
   }
 }

@@ -7,14 +7,30 @@ import Foundation
 /// reports that error, and a transaction fails with it.
 public class DocumentWrites: NSObject {
   let firestore: Firestore
-  var writes = PlannedWrites()
+  private(set) final var mutations: [Mutation] = []
+  /// The first error among the writes.
+  private var validationError: Status?
 
   init(_ firestore: Firestore) { self.firestore = firestore }
 
-  /// Each subclass refuses writes after its end.
+  /// Adds a write, or the error for which it cannot be made. Each subclass refuses writes after its end.
   func add(_ write: @autoclosure () throws -> Mutation) -> Self {
-    writes.add(write)
+    do {
+      let mutation = try write()
+      try mutation.check()
+      mutations.append(mutation)
+    } catch {
+      note(Status(writingFailed: error))
+    }
     return self
+  }
+
+  final func note(_ status: Status) { validationError = validationError ?? status }
+
+  /// The writes, each of them checked. Throws the first error.
+  final func checked() throws(Status) -> [Mutation] {
+    if let validationError { throw validationError }
+    return mutations
   }
 
   /// A transaction refuses updates of documents that it knows to be missing.

@@ -71,13 +71,13 @@ public final class Transaction: DocumentWrites {
   private func read<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       guard !isOver else { throw Status.transactionIsOver }
-      guard writes.mutations.isEmpty else {
+      guard mutations.isEmpty else {
         throw Status.invalidArgument(
           "Firestore transactions require all reads to be executed before all writes.")
       }
       return try body()
     } catch let status as Status {
-      writes.note(status)
+      note(status)
       throw status.nsError
     }
   }
@@ -93,11 +93,11 @@ public final class Transaction: DocumentWrites {
 
   override func add(_ write: @autoclosure () throws -> Mutation) -> Self {
     guard !isOver else {
-      writes.note(.transactionIsOver)
+      note(.transactionIsOver)
       return self
     }
     _ = super.add(try write())
-    if let last = writes.mutations.last {
+    if let last = mutations.last {
       if case .delete = last.operation {
         exists[last.path] = false
       } else {
@@ -110,7 +110,7 @@ public final class Transaction: DocumentWrites {
   /// Ends the transaction. Returns its writes, each of them checked.
   func finish() throws(Status) -> [Mutation] {
     isOver = true
-    return try writes.checked()
+    return try checked()
   }
 }
 

@@ -29,12 +29,15 @@ public final class WriteBatch: DocumentWrites {
   public func check(
     _ document: DocumentReference, _ body: @escaping @Sendable (DocumentSnapshot) throws -> Void
   ) -> WriteBatch {
-    add(try Mutation(checking: document, in: firestore, body))
+    add(
+      .verifying(
+        try document.uncheckedPath(in: firestore),
+        DocumentCheck { try body(DocumentSnapshot(document, $0)) }))
   }
 
   override func add(_ write: @autoclosure () throws -> Mutation) -> Self {
     guard isCommitted else { return super.add(try write()) }
-    writes.note(.batchIsCommitted)
+    note(.batchIsCommitted)
     return self
   }
 
@@ -73,7 +76,7 @@ public final class WriteBatch: DocumentWrites {
   /// no writes. Throws the error of an invalid write.
   public func commit() async throws {
     try await reporting {
-      let mutations = try take()
+      let mutations = try take(in: firestore)
       // Before the check for writes: a terminated database also refuses an empty batch.
       let database = try firestore.database()
       guard !mutations.isEmpty else { return }
@@ -85,7 +88,7 @@ public final class WriteBatch: DocumentWrites {
     completesAfterListeners: Bool = false, _ done: @escaping @Sendable (Status?) -> Void
   ) {
     do {
-      let mutations = try take()
+      let mutations = try take(in: firestore)
       let database = try firestore.database()
       guard !mutations.isEmpty else { return done(nil) }
       database.backend.submit(
@@ -95,19 +98,15 @@ public final class WriteBatch: DocumentWrites {
     }
   }
 
-  /// As `take()`. Throws if the batch is of another database.
+  /// The writes, once. Throws if the batch is of another database.
   func take(in firestore: Firestore) throws -> [Mutation] {
     guard self.firestore === firestore else {
       throw Status.invalidArgument(
         "Provided write batch is from a different Cloud Firestore instance.")
     }
-    return try take()
-  }
-
-  private func take() throws -> [Mutation] {
     if isCommitted { throw Status.batchIsCommitted }
     isCommitted = true
-    return try writes.checked()
+    return try checked()
   }
 }
 

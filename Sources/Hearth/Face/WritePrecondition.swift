@@ -13,15 +13,4 @@ public enum WritePrecondition: Sendable, Hashable {
   /// ``FirestoreErrorCode/isUpdateTimeMismatch``. In whole microseconds, as in
   /// `DocumentSnapshot.updateTime`; `invalidArgument` for any other time, or one in the future.
   case lastUpdateTime(Timestamp)
-
-  func checked() throws(Status) -> Mutation.Precondition {
-    switch self {
-    case .exists(let exists): return .exists(exists)
-    case .lastUpdateTime(let time):
-      guard time.nanoseconds % 1000 == 0 else {
-        throw .invalidArgument("A precondition's update time must be in whole microseconds.")
-      }
-      return .updated(at: time)
-    }
-  }
 }
