@@ -83,7 +83,7 @@ public enum ParseSwift {
   static var user: String? { identity?.user }
 
   static var context: QueryContext {
-    get throws(ParseError) { QueryContext(try firestore, identity) }
+    get throws(ParseError) { QueryContext(firestore: try firestore, identity: identity) }
   }
 
   /// The database in use: that of `withFirestore(_:_:)`, else the process's own. Throws
@@ -95,5 +95,32 @@ public enum ParseSwift {
       }
       return firestore
     }
+  }
+}
+
+/// The database of a request, and who makes it.
+struct QueryContext: Sendable {
+  let firestore: Firestore
+  /// Nil if access is not checked.
+  var identity: ParseIdentity?
+
+  /// The types of the properties of the class that the conditions are for.
+  private(set) var types: [String: any Any.Type] = [:]
+
+  func querying<T: ParseObject>(_ type: T.Type) -> QueryContext {
+    var context = self
+    context.types = FieldNames.types(of: type)
+    return context
+  }
+
+  /// Where a key of the class leads.
+  func property(_ key: String) -> PropertyPath { PropertyPath(key, in: types) }
+
+  /// The documents that the identity may read.
+  var access: Filter? {
+    guard let identity else { return nil }
+    return .orFilter(
+      [.notFilter(.whereField("ACL", isNotEqualTo: NSNull()))]
+        + identity.entries.map { .whereField(FieldPath(["ACL", $0, "read"]), isEqualTo: true) })
   }
 }

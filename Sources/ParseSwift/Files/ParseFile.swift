@@ -92,7 +92,7 @@ public struct ParseFile: Codable, Hashable, Sendable {
       var file = self
       let context = try ParseSwift.context
       guard try file.prepare() else { return file }
-      try FileUpload([file], context.firestore).commit(context).run()
+      try GuardedCommit(context: context, changed: [], files: [file]) { _, _ in false }.run()
       return file
     }
   }
@@ -103,7 +103,7 @@ public struct ParseFile: Codable, Hashable, Sendable {
       var file = self
       let context = try ParseSwift.context
       guard try file.prepare() else { return file }
-      try await FileUpload([file], context.firestore).commit(context).run()
+      try await GuardedCommit(context: context, changed: [], files: [file]) { _, _ in false }.run()
       return file
     }
   }
@@ -320,14 +320,5 @@ struct FileUpload {
 
   func add(to batch: WriteBatch) {
     for (reference, fields) in last { batch.setData(fields, forDocument: reference) }
-  }
-
-  /// Of the files alone.
-  func commit(_ context: QueryContext) -> GuardedCommit {
-    GuardedCommit(context: context, changed: [], before: before) { _ in
-      let batch = context.firestore.batch()
-      add(to: batch)
-      return batch
-    }
   }
 }

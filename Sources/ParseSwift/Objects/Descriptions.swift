@@ -54,7 +54,7 @@ enum Description {
   static func fields(of object: some ParseObject) -> [String: Any] {
     let encoder = Firestore.Encoder()
     encoder.passthroughTypeResolver = PassthroughTypes.self
-    var fields = (try? encoder.encode(OwnFields(object))) ?? [:]
+    var fields = (try? encoder.encode(OwnFields(value: object))) ?? [:]
     fields["originalData"] = nil
     return fields
   }

@@ -23,10 +23,10 @@ struct GuardedCommit {
   var named: [DocumentReference] = []
   /// Whether the fields of the changed documents matter.
   var dependsOnFields = false
-  /// Commits before this one, of what nobody sees without it.
-  var before: [WriteBatch] = []
-  /// The writes; nil for none.
-  let batch: (State) throws -> WriteBatch?
+  /// New files to store with it.
+  var files: [ParseFile] = []
+  /// Adds its writes to a batch. Returns whether there are any.
+  let write: (WriteBatch, State) throws -> Bool
 
   private static let mostAttempts = 100
 
@@ -37,12 +37,12 @@ struct GuardedCommit {
   }
 
   func run() throws {
-    for batch in before { try context.firestore.blocking.commit(batch) }
+    let upload = FileUpload(files, context.firestore)
+    for batch in upload.before { try context.firestore.blocking.commit(batch) }
     let needed = needed
     for attempt in 1... {
       let documents = needed.isEmpty ? [] : try context.firestore.blocking.getAll(needed)
-      let state = try state(documents)
-      guard let batch = try batch(state) else { return }
+      guard let batch = try batch(documents, upload) else { return }
       do { return try context.firestore.blocking.commit(batch) } catch {
         try check(error, attempt)
       }
@@ -50,12 +50,12 @@ struct GuardedCommit {
   }
 
   func run() async throws {
-    for batch in before { try await batch.commit() }
+    let upload = FileUpload(files, context.firestore)
+    for batch in upload.before { try await batch.commit() }
     let needed = needed
     for attempt in 1... {
       let documents = needed.isEmpty ? [] : try await context.firestore.getAll(needed)
-      let state = try state(documents)
-      guard let batch = try batch(state) else { return }
+      guard let batch = try batch(documents, upload) else { return }
       do { return try await batch.commit() } catch {
         try check(error, attempt)
       }
@@ -63,7 +63,10 @@ struct GuardedCommit {
     }
   }
 
-  private func state(_ documents: [DocumentSnapshot]) throws -> State {
+  /// The writes, if the documents allow them. Nil for no writes.
+  private func batch(
+    _ documents: [DocumentSnapshot], _ upload: FileUpload
+  ) throws -> WriteBatch? {
     for (index, document) in documents.enumerated() {
       guard document.exists else { throw ObjectGraph.notFound }
       guard let identity = context.identity else { continue }
@@ -75,8 +78,11 @@ struct GuardedCommit {
         throw ParseError(.operationForbidden, "The object may be read, and not be written.")
       }
     }
-    return State(
+    let state = State(
       documents: Dictionary(documents.map { ($0.reference.path, $0) }) { first, _ in first })
+    let batch = context.firestore.batch()
+    upload.add(to: batch)
+    return try write(batch, state) || !upload.isEmpty ? batch : nil
   }
 
   /// Throws unless a document has changed since it was read.

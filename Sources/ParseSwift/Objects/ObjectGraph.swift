@@ -20,12 +20,6 @@ final class ObjectGraph {
     var reference: DocumentReference
     var object: any ParseObject
     var change: Change
-
-    /// A write has checked the access already, and may have changed it.
-    func mayBeRead(_ document: DocumentSnapshot, _ context: QueryContext) -> Bool {
-      guard case .nothing = change, let identity = context.identity else { return true }
-      return ParseACL.allows(.read, ParseACL(stored: document["ACL"]), to: identity)
-    }
   }
 
   /// The treatment of an object that has an id.
@@ -49,7 +43,8 @@ final class ObjectGraph {
   private var known: [String: any ParseObject] = [:]
   /// The objects of classes that earlier commits created, as they are stored.
   private var earlier: [String: any ParseObject] = [:]
-  private var files: [ParseFile] = []
+  /// The files to store with the objects.
+  private(set) var files: [ParseFile] = []
   /// The unsaved objects and files in the value that is being encoded. They are added afterwards.
   private var children: [(reference: DocumentReference, object: any ParseObject)] = []
   private var newFiles: [ParseFile] = []
@@ -153,12 +148,12 @@ final class ObjectGraph {
     of object: T, _ reference: DocumentReference, writesAll: Bool
   ) throws -> Change {
     let types = FieldNames.types(of: T.self)
-    let fields = try encoded(object)
+    let fields = try encoding(object, EncodedFields.init(of:by:))
     let original =
       writesAll ? nil : try object.originalData.map { try reference.snapshot(ofEncodedFields: $0) }
     let read = EncodedFields(of: original)
     func differences(from other: EncodedFields) throws -> [String] {
-      let found = try fields.differences(from: other) { types[$0].map(PropertyKind.isSet) ?? false }
+      let found = try fields.differences(from: other) { types[$0] is any SetType.Type }
       return (found.changed + found.missing.filter { types[$0] != nil })
         .filter { !Self.own.contains($0) }
     }
@@ -170,8 +165,10 @@ final class ObjectGraph {
       // Decoding and encoding is not the identity: a type may lack keys of a map, and an integer may
       // be in a Double. Only what differs from the untouched object was changed by the program.
       let untouched = try? ObjectReading.object(
-        original, as: T.self, QueryContext(firestore, nil))
-      known = try? untouched.map { try ObjectGraph(firestore).encoded($0) }
+        original, as: T.self, QueryContext(firestore: firestore))
+      known = try? untouched.map {
+        try ObjectGraph(firestore).encoding($0, EncodedFields.init(of:by:))
+      }
       let changed = Set(try differences(from: known ?? read))
       names.removeAll { !changed.contains($0) }
       if names.isEmpty { return .nothing }
@@ -181,22 +178,20 @@ final class ObjectGraph {
         of: names, at: "updatedAt", keepingUnknownKeysOf: read, known: known ?? read))
   }
 
-  /// The fields of an object as they are stored. Adds its children.
-  private func encoded(_ object: some ParseObject) throws -> EncodedFields {
-    try encoding(object) { try EncodedFields(of: $0, by: encoder) }
-  }
-
-  /// The same, as a dictionary, for any value that is encoded as one.
+  /// A value as a document stores it, as a dictionary.
   func stored(_ value: some Encodable) throws -> [String: Any] {
-    try encoding(value) { try encoder.encode($0) }
+    try encoding(value) { try $1.encode($0) }
   }
 
+  /// A value as a document stores it, in the form that `encode` makes. Adds its children.
   private func encoding<Value: Encodable, Encoded>(
-    _ value: Value, _ encode: (OwnFields<Value>) throws -> Encoded
+    _ value: Value, _ encode: (OwnFields<Value>, Firestore.Encoder) throws -> Encoded
   ) throws -> Encoded {
     // An encoder that cannot stream the value encodes it twice.
-    let encoded = try encode(
-      OwnFields(value) { [unowned self] in (children, newFiles, failure) = ([], [], nil) })
+    let own = OwnFields(value: value) { [unowned self] in
+      (children, newFiles, failure) = ([], [], nil)
+    }
+    let encoded = try encode(own, encoder)
     if let failure { throw failure }
     let added = children
     files += newFiles
@@ -234,8 +229,15 @@ final class ObjectGraph {
   static func reference<T: ParseObject>(
     _ type: T.Type, _ id: String, in firestore: Firestore
   ) throws -> DocumentReference {
-    try ObjectID.check(id)
+    try checkID(id)
     return firestore.collection(try collection(type)).document(id)
+  }
+
+  /// Throws `ParseError` for an id that leads to no document of a class: an empty one, or a path.
+  static func checkID(_ id: String) throws(ParseError) {
+    guard !id.isEmpty, !id.utf8.contains(UInt8(ascii: "/")) else {
+      throw ParseError(.missingObjectId, "'\(id)' is not the id of an object.")
+    }
   }
 
   static func collection<T: ParseObject>(_ type: T.Type) throws(ParseError) -> String {
@@ -253,20 +255,13 @@ final class ObjectGraph {
     let updated = entries.compactMap { entry in
       if case .update = entry.change { entry.reference } else { nil }
     }
-    let upload = upload
-    return GuardedCommit(context: context, changed: updated, before: upload.before) { [self] in
-      try batch($0, upload)
-    }
+    return GuardedCommit(context: context, changed: updated, files: files, write: write)
   }
 
-  /// The writes of its new files.
-  var upload: FileUpload { FileUpload(files, firestore) }
-
-  /// Nil for no writes.
-  func batch(_ state: GuardedCommit.State, _ upload: FileUpload) throws -> WriteBatch? {
-    let batch = firestore.batch()
-    var isEmpty = upload.isEmpty
-    upload.add(to: batch)
+  /// Adds the writes of objects. Returns whether there are any.
+  @discardableResult
+  func write(to batch: WriteBatch, _ state: GuardedCommit.State) -> Bool {
+    var isEmpty = true
     for entry in entries {
       switch entry.change {
       case .create(let fields): batch.create(fields, forDocument: entry.reference)
@@ -274,12 +269,13 @@ final class ObjectGraph {
         batch.updateData(
           update, forDocument: entry.reference, precondition: state.precondition(entry.reference))
         // Another interface may have changed a property that is not written.
-        entry.object.requireReadable(at: entry.reference, in: batch)
+        let type = Swift.type(of: entry.object)
+        ObjectReading.requireReadable(entry.reference, as: type, in: batch)
       case .nothing: continue
       }
       isEmpty = false
     }
-    return isEmpty ? nil : batch
+    return !isEmpty
   }
 
   /// A value of an object that is created.
@@ -310,8 +306,16 @@ final class ObjectGraph {
     for (entry, document) in zip(entries, documents) {
       let path = document.reference.path
       results[path] = Result { () throws -> any ParseObject in
-        guard document.exists, entry.mayBeRead(document, context) else { throw Self.notFound }
-        let object = try entry.object.object(from: document, objects, context)
+        guard document.exists else { throw Self.notFound }
+        // A write has checked the access already, and may have changed it.
+        if case .nothing = entry.change, let identity = context.identity,
+          !ParseACL.allows(.read, ParseACL(stored: document["ACL"]), to: identity)
+        {
+          throw Self.notFound
+        }
+        let type = Swift.type(of: entry.object)
+        let object: any ParseObject = try ObjectReading.object(
+          document, as: type, known: objects, context)
         objects[path] = object
         return object
       }
@@ -319,26 +323,16 @@ final class ObjectGraph {
     return results
   }
 
-  /// The same for objects that can all be read.
-  func objects(
-    _ documents: [DocumentSnapshot], _ context: QueryContext
-  ) throws -> [String: any ParseObject] {
-    try results(documents, context).mapValues { try $0.get() }
+  /// One of the objects as it is stored, if all of them can be read.
+  func object<T: ParseObject>(
+    _ reference: DocumentReference, _ documents: [DocumentSnapshot], _ context: QueryContext
+  ) throws -> T {
+    let objects = try results(documents, context).mapValues { try $0.get() }
+    guard let object = objects[reference.path] as? T else { throw Self.notFound }
+    return object
   }
 
   static let notFound = ParseError(.objectNotFound, "Object not found.")
-}
-
-extension ParseObject {
-  fileprivate func requireReadable(at reference: DocumentReference, in batch: WriteBatch) {
-    ObjectReading.requireReadable(reference, as: Self.self, in: batch)
-  }
-
-  fileprivate func object(
-    from document: DocumentSnapshot, _ known: [String: any ParseObject], _ context: QueryContext
-  ) throws -> Self {
-    try ObjectReading.object(document, as: Self.self, known: known, context)
-  }
 }
 
 /// A pointer of any class.
@@ -352,12 +346,7 @@ extension Pointer: PointerValue {}
 struct OwnFields<Value: Encodable>: Encodable {
   let value: Value
   /// Called when the encoding begins.
-  let begin: () -> Void
-
-  init(_ value: Value, _ begin: @escaping () -> Void = {}) {
-    self.value = value
-    self.begin = begin
-  }
+  var begin: () -> Void = {}
 
   func encode(to encoder: any Encoder) throws {
     begin()

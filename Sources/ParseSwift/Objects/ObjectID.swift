@@ -13,13 +13,6 @@ enum ObjectID {
   private static let digits = Array(
     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
-  /// Throws `ParseError` for an id that leads to no document of a class: an empty one, or a path.
-  static func check(_ id: String) throws(ParseError) {
-    guard !id.isEmpty, !id.utf8.contains(UInt8(ascii: "/")) else {
-      throw ParseError(.missingObjectId, "'\(id)' is not the id of an object.")
-    }
-  }
-
   static func next() -> String {
     let now = UInt64(max(0, Date().timeIntervalSince1970 * 1_000_000))
     // In order also within a microsecond, and when the clock is set back.

@@ -36,11 +36,16 @@ enum ObjectReading {
       _ document: DocumentSnapshot, _ type: T.Type
     ) throws(ParseError) -> T? {
       do { return try ObjectReading.object(document, type, decoder) } catch {
-        let failure = self.error ?? ParseError(error, reading: document.reference)
+        let failure = failure(error, document.reference)
         guard unreadable == .collect else { throw failure }
         note(failure, of: document)
         return nil
       }
+    }
+
+    /// The error of the read of an object: that of an included one, if there is one.
+    func failure(_ error: any Error, _ reference: DocumentReference) -> ParseError {
+      self.error ?? ParseError(error, reading: reference)
     }
 
     func note(_ failure: ParseError, of document: DocumentSnapshot) {
@@ -75,10 +80,10 @@ enum ObjectReading {
 
   /// The objects of a result without inclusions.
   static func objects<T: ParseObject>(
-    _ documents: [DocumentSnapshot], as type: T.Type, known: [String: any ParseObject] = [:],
-    _ context: QueryContext, _ unreadable: Unreadable
+    _ documents: [DocumentSnapshot], as type: T.Type, _ context: QueryContext,
+    _ unreadable: Unreadable
   ) throws -> ReadableObjects<T> {
-    let session = Session(known, context.identity, unreadable)
+    let session = Session([:], context.identity, unreadable)
     return try $session.withValue(session) {
       let objects = try documents.compactMap { try session.read($0, type) }
       return ReadableObjects(objects: objects, failures: session.failures)
@@ -90,7 +95,12 @@ enum ObjectReading {
     _ document: DocumentSnapshot, as type: T.Type, known: [String: any ParseObject] = [:],
     _ context: QueryContext
   ) throws -> T {
-    try objects([document], as: type, known: known, context, .fail).objects[0]
+    let session = Session(known, context.identity, .fail)
+    return try $session.withValue(session) {
+      do { return try object(document, type, session.decoder) } catch {
+        throw session.failure(error, document.reference)
+      }
+    }
   }
 
   /// Lets a batch be committed only if the object can be read as its writes leave it.
@@ -155,7 +165,7 @@ enum ObjectReading {
       }
       return object
     } catch {
-      let failure = session.error ?? ParseError(error, reading: reference)
+      let failure = session.failure(error, reference)
       if let identity = session.identity,
         !ParseACL.allows(.read, ParseACL(stored: document["ACL"]), to: identity)
       {

@@ -100,7 +100,7 @@ extension ParseObject {
       let reference = try graph.add(self, mode)
       try graph.commit(context).run()
       let documents = try context.firestore.blocking.getAll(graph.documents)
-      return try Self.object(reference, graph.objects(documents, context))
+      return try graph.object(reference, documents, context)
     } catch {
       throw explained(error)
     }
@@ -113,20 +113,13 @@ extension ParseObject {
       let reference = try graph.add(self, mode)
       try await graph.commit(context).run()
       let documents = try await context.firestore.getAll(graph.documents)
-      return try Self.object(reference, graph.objects(documents, context))
+      return try graph.object(reference, documents, context)
     } catch {
       throw explained(error)
     }
   }
 
-  static func object(
-    _ reference: DocumentReference, _ objects: [String: any ParseObject]
-  ) throws -> Self {
-    guard let object = objects[reference.path] as? Self else { throw ObjectGraph.notFound }
-    return object
-  }
-
-  /// The same, if others may have failed.
+  /// One of the objects that a commit has saved, of which others may have failed.
   static func result(
     _ reference: DocumentReference, _ results: [String: Result<any ParseObject, any Error>]
   ) -> Result<Self, ParseError> {
@@ -174,7 +167,7 @@ extension ParseObject {
     guard let objectId else {
       throw ParseError(.missingObjectId, "The object was not saved: it has no id.")
     }
-    try ObjectID.check(objectId)
+    try ObjectGraph.checkID(objectId)
     return objectId
   }
 
@@ -208,12 +201,11 @@ extension ParseObject {
     let references = try ids.map {
       try ObjectGraph.reference(Self.self, $0, in: context.firestore)
     }
-    return GuardedCommit(context: context, changed: references) { state in
-      let batch = context.firestore.batch()
+    return GuardedCommit(context: context, changed: references) { batch, state in
       for reference in references {
         batch.deleteDocument(reference, precondition: state.precondition(reference))
       }
-      return batch
+      return true
     }
   }
 }

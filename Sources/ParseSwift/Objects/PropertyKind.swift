@@ -16,9 +16,6 @@ enum PropertyKind {
     }
   }
 
-  /// Whether the property is an array in a document, whose order means nothing.
-  static func isSet(_ type: any Any.Type) -> Bool { type is any SetType.Type }
-
   init(_ type: any Any.Type) {
     switch type {
     case let type as any ParseObject.Type: self = .object(type)
@@ -52,7 +49,51 @@ extension Set: ArrayType {
   fileprivate static var element: any Any.Type { Element.self }
 }
 
-/// A set of any elements.
-private protocol SetType {}
+/// A set of any elements: an array in a document, whose order means nothing.
+protocol SetType {}
 
 extension Set: SetType {}
+
+/// Where the names of a key lead, as far as the types of a class say.
+///
+///     struct Plan { var doses: [Dose]? }      doses.drug ─▶ passes an array; String
+struct PropertyPath {
+  /// Whether a name before the last one is an array. Nil if the types do not say.
+  private(set) var passesArray: Bool? = false
+  /// The type of the last name. Nil if it is not known.
+  private(set) var type: (any Any.Type)?
+
+  /// - Parameter types: Those of the properties of the class.
+  init(_ key: String, in types: [String: any Any.Type]) {
+    var names = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)[...]
+    type = types[names.removeFirst()]
+    for name in names {
+      while let current = type, case .array(let element) = PropertyKind(current) {
+        passesArray = true
+        type = element
+      }
+      type = type.flatMap { Self.type(of: name, in: $0) }
+      if type == nil, passesArray == false { passesArray = nil }
+    }
+  }
+
+  /// Whether the last name is an array. Nil if the types do not say.
+  var isArray: Bool? {
+    type.map { if case .array = PropertyKind($0) { true } else { false } }
+  }
+
+  private static func type(of name: String, in type: any Any.Type) -> (any Any.Type)? {
+    if let map = type as? any MapType.Type { return map.value }
+    guard let decodable = type as? any Decodable.Type else { return nil }
+    return FieldNames.types(of: decodable)[name]
+  }
+}
+
+/// A map with any names.
+private protocol MapType {
+  static var value: any Any.Type { get }
+}
+
+extension Dictionary: MapType where Key == String {
+  fileprivate static var value: any Any.Type { Value.self }
+}

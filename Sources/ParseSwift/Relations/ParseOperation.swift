@@ -339,7 +339,6 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     }
 
     private var edges: [Edge] = []
-    private var upload: FileUpload { graph.upload }
 
     init(_ operation: ParseOperation<T>, _ context: QueryContext) throws {
       self.operation = operation
@@ -380,11 +379,11 @@ public struct ParseOperation<T: ParseObject>: Sendable {
       let related = edges.compactMap { $0.isNew ? nil : $0.related }
       return GuardedCommit(
         context: context, changed: isNew ? [] : [parent], named: related,
-        dependsOnFields: appends, before: upload.before, batch: batch)
+        dependsOnFields: appends, files: graph.files, write: write)
     }
 
-    private func batch(_ state: GuardedCommit.State) throws -> WriteBatch {
-      let batch = try graph.batch(state, upload) ?? context.firestore.batch()
+    private func write(to batch: WriteBatch, _ state: GuardedCommit.State) throws -> Bool {
+      graph.write(to: batch, state)
       let fields = try fields(state)
       // A new target has its times.
       if !isNew || fields.count > 1 {
@@ -402,7 +401,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
         }
         batch.setData(["owner": parent, "related": related], forDocument: edge.document)
       }
-      return batch
+      return true
     }
 
     private func fields(_ state: GuardedCommit.State) throws -> [AnyHashable: Any] {
@@ -433,7 +432,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
 
     /// The target. Checks no access: the operation may have removed that of the caller.
     func saved(_ documents: [DocumentSnapshot]) throws -> T {
-      if isNew { return try T.object(parent, graph.objects(documents, context)) }
+      if isNew { return try graph.object(parent, documents, context) }
       guard documents[0].exists else { throw ObjectGraph.notFound }
       return try ObjectReading.object(documents[0], as: T.self, context)
     }
