@@ -124,3 +124,36 @@ struct QueryContext: Sendable {
         + identity.entries.map { .whereField(FieldPath(["ACL", $0, "read"]), isEqualTo: true) })
   }
 }
+
+/// A value for each database, until it is released.
+final class DatabaseValues<Value: Sendable>: Sendable {
+  private struct Entry {
+    weak var firestore: Firestore?
+    var value: Value
+  }
+
+  private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
+
+  subscript(firestore: Firestore) -> Value? {
+    entries.withLock { Self.value(of: firestore, in: $0) }
+  }
+
+  func update(of firestore: Firestore, _ change: (inout Value?) -> Void) {
+    entries.withLock { entries in
+      entries = entries.filter { $0.value.firestore != nil }
+      var value = Self.value(of: firestore, in: entries)
+      change(&value)
+      entries[ObjectIdentifier(firestore)] = value.map { Entry(firestore: firestore, value: $0) }
+    }
+  }
+
+  private static func value(
+    of firestore: Firestore, in entries: [ObjectIdentifier: Entry]
+  ) -> Value? {
+    guard let entry = entries[ObjectIdentifier(firestore)],
+      // Another database may have had the identifier before.
+      entry.firestore === firestore
+    else { return nil }
+    return entry.value
+  }
+}

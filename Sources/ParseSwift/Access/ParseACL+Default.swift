@@ -1,5 +1,4 @@
 import Hearth
-import Synchronization
 
 extension ParseACL {
   private struct Default {
@@ -7,12 +6,7 @@ extension ParseACL {
     var hasAccessForCurrentUser: Bool
   }
 
-  private struct Database {
-    weak var firestore: Firestore?
-    var setting: Default
-  }
-
-  private static let databases = Mutex<[ObjectIdentifier: Database]>([:])
+  private static let defaults = DatabaseValues<Default>()
 
   /// Sets the ACL of objects that are created without one, in the database in use. Returns it.
   ///
@@ -33,10 +27,7 @@ extension ParseACL {
   ) throws(ParseError) -> ParseACL {
     let firestore = try ParseSwift.firestore
     let setting = Default(acl: acl, hasAccessForCurrentUser: withAccessForCurrentUser)
-    databases.withLock { databases in
-      databases = databases.filter { $0.value.firestore != nil }
-      databases[ObjectIdentifier(firestore)] = Database(firestore: firestore, setting: setting)
-    }
+    defaults.update(of: firestore) { $0 = setting }
     return acl
   }
 
@@ -50,14 +41,7 @@ extension ParseACL {
   }
 
   static func defaultACL(in firestore: Firestore) -> ParseACL? {
-    let setting = databases.withLock { databases -> Default? in
-      guard let database = databases[ObjectIdentifier(firestore)],
-        // Another one may have had the identifier before.
-        database.firestore === firestore
-      else { return nil }
-      return database.setting
-    }
-    guard let setting else { return nil }
+    guard let setting = defaults[firestore] else { return nil }
     var acl = setting.acl
     if setting.hasAccessForCurrentUser, let user = ParseSwift.user {
       acl.setReadAccess(objectId: user, value: true)

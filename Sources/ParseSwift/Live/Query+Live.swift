@@ -199,9 +199,7 @@ extension Query {
     var before: [String: (object: T, content: [Data?], createTime: Timestamp?)]?
     var token: ChangeToken?
     try await forEachState(context, report) { state in
-      let objects = Dictionary(
-        state.found.objects.map { ($0.objectId ?? "", $0) }
-      ) { first, _ in first }
+      let objects = state.found.byID
       let unreadable = Set(
         state.found.failures.filter { $0.className == T.className }.compactMap(\.objectId))
       var after: [String: (object: T, content: [Data?], createTime: Timestamp?)] = [:]
@@ -254,7 +252,7 @@ extension Query {
   ) async throws -> [LiveQueryEvent<T>] {
     let found = try ObjectReading.objects(
       changes.map(\.document), as: T.self, context, .collect)
-    let objects = Dictionary(found.objects.map { ($0.objectId ?? "", $0) }) { first, _ in first }
+    let objects = found.byID
     let gone = changes.filter { $0.type == .removed }.map { change in
       let id = change.document.documentID
       return (object: objects[id] ?? T(objectId: id), createTime: change.document.createTime)

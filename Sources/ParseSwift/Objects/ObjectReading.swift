@@ -129,11 +129,9 @@ enum ObjectReading {
   static func point<T: ParseObject>(
     _ key: String, of object: T, _ context: QueryContext
   ) -> ParseGeoPoint? {
-    guard let fields = object.originalData,
-      let document = try? object.toPointer().reference(in: context.firestore)
-        .snapshot(ofEncodedFields: fields),
-      let point = document[key] as? GeoPoint
-    else { return nil }
+    guard let point = (try? object.original(in: context.firestore))?[key] as? GeoPoint else {
+      return nil
+    }
     return try? ParseGeoPoint(latitude: point.latitude, longitude: point.longitude)
   }
 

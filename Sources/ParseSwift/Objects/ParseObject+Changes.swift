@@ -53,13 +53,17 @@ extension ParseObject {
   /// Reads nothing. Throws `ParseError` with `.missingObjectId` for an object that was not read.
   public func revertObject() throws(ParseError) -> Self {
     try reporting {
-      guard let originalData else {
+      guard originalData != nil, let document = try original(in: ParseSwift.firestore) else {
         throw ParseError(.missingObjectId, "The object was not read: there is no original.")
       }
-      let context = try ParseSwift.context
-      let document = try toPointer().reference(in: context.firestore)
-        .snapshot(ofEncodedFields: originalData)
-      return try ObjectReading.object(document, as: Self.self, context)
+      return try ObjectReading.object(document, as: Self.self, ParseSwift.context)
+    }
+  }
+
+  /// The document as it was read. Nil for an object that was not read.
+  func original(in firestore: Firestore) throws -> DocumentSnapshot? {
+    try originalData.map {
+      try toPointer().reference(in: firestore).snapshot(ofEncodedFields: $0)
     }
   }
 

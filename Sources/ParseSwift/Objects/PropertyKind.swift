@@ -1,5 +1,3 @@
-import Foundation
-
 /// The kinds of properties, as far as queries and schemas distinguish them.
 enum PropertyKind {
   case array(element: any Any.Type)
@@ -19,34 +17,27 @@ enum PropertyKind {
   init(_ type: any Any.Type) {
     switch type {
     case let type as any ParseObject.Type: self = .object(type)
-    case let type as any PointerType.Type: self = .pointer(type.target)
-    case is Data.Type: self = .other
-    case let type as any ArrayType.Type: self = .array(element: type.element)
+    case let type as any KindType.Type: self = type.kind
     default: self = .other
     }
   }
 }
 
-/// A pointer of any class.
-private protocol PointerType {
-  static var target: any ParseObject.Type { get }
+/// A pointer of any class, or a list of any elements.
+private protocol KindType {
+  static var kind: PropertyKind { get }
 }
 
-extension Pointer: PointerType {
-  fileprivate static var target: any ParseObject.Type { T.self }
+extension Pointer: KindType {
+  fileprivate static var kind: PropertyKind { .pointer(T.self) }
 }
 
-/// A list of any elements.
-private protocol ArrayType {
-  static var element: any Any.Type { get }
+extension Array: KindType {
+  fileprivate static var kind: PropertyKind { .array(element: Element.self) }
 }
 
-extension Array: ArrayType {
-  fileprivate static var element: any Any.Type { Element.self }
-}
-
-extension Set: ArrayType {
-  fileprivate static var element: any Any.Type { Element.self }
+extension Set: KindType {
+  fileprivate static var kind: PropertyKind { .array(element: Element.self) }
 }
 
 /// A set of any elements: an array in a document, whose order means nothing.

@@ -134,63 +134,28 @@ extension Sequence where Element: ParseObject {
 
   /// Commits up to `batchLimit` objects at a time, and each of them alone after a refusal.
   private func committed<Value>(
-    _ batchLimit: Int?, _ transaction: Bool, _ explained: (Element, any Error) -> ParseError,
+    _ batchLimit: Int?, _ transaction: Bool,
+    _ explained: @escaping (Element, any Error) -> ParseError,
     _ commit: (ArraySlice<Element>) throws -> [Result<Value, ParseError>]
   ) throws -> [Result<Value, ParseError>] {
-    var results: [Result<Value, ParseError>] = []
-    for objects in try Array(self).commits(batchLimit, transaction) {
-      do { results += try commit(objects) } catch {
-        guard try isRefusal(error, of: objects, transaction) else {
-          results += Self.failed(objects, error, explained)
-          continue
-        }
-        for object in objects {
-          do { results += try commit([object]) } catch {
-            results.append(.failure(explained(object, error)))
-          }
-        }
-      }
+    var parts = try CommitParts<Element, Value>(Array(self), batchLimit, transaction, explained)
+    while let objects = parts.next() {
+      do { parts.add(try commit(objects)) } catch { try parts.fail(error) }
     }
-    return results
+    return parts.results
   }
 
   /// Same as the synchronous form.
   private func committed<Value>(
-    _ batchLimit: Int?, _ transaction: Bool, _ explained: (Element, any Error) -> ParseError,
+    _ batchLimit: Int?, _ transaction: Bool,
+    _ explained: @escaping (Element, any Error) -> ParseError,
     _ commit: (ArraySlice<Element>) async throws -> [Result<Value, ParseError>]
   ) async throws -> [Result<Value, ParseError>] {
-    var results: [Result<Value, ParseError>] = []
-    for objects in try Array(self).commits(batchLimit, transaction) {
-      do { results += try await commit(objects) } catch {
-        guard try isRefusal(error, of: objects, transaction) else {
-          results += Self.failed(objects, error, explained)
-          continue
-        }
-        for object in objects {
-          do { results += try await commit([object]) } catch {
-            results.append(.failure(explained(object, error)))
-          }
-        }
-      }
+    var parts = try CommitParts<Element, Value>(Array(self), batchLimit, transaction, explained)
+    while let objects = parts.next() {
+      do { parts.add(try await commit(objects)) } catch { try parts.fail(error) }
     }
-    return results
-  }
-
-  /// The results of a commit that failed, and is not repeated.
-  private static func failed<Value>(
-    _ objects: ArraySlice<Element>, _ error: any Error,
-    _ explained: (Element, any Error) -> ParseError
-  ) -> [Result<Value, ParseError>] {
-    objects.map { .failure(objects.count == 1 ? explained($0, error) : ParseError(error)) }
-  }
-
-  /// Whether a commit of several objects was refused, so that some of them may be saved alone. One
-  /// that may have been applied is not repeated. Throws the error of a transaction.
-  private func isRefusal(
-    _ error: any Error, of objects: ArraySlice<Element>, _ transaction: Bool
-  ) throws -> Bool {
-    if transaction { throw error }
-    return objects.count > 1 && (error as? FirestoreErrorCode)?.isOutcomeUnknown != true
+    return parts.results
   }
 
   // MARK: Fetching
@@ -243,11 +208,11 @@ extension Sequence where Element: ParseObject {
       else { throw failure }
       failures[id] = failure
     }
-    let byId = Dictionary(found.objects.map { ($0.objectId ?? "", $0) }) { first, _ in first }
+    let objects = found.byID
     return map { object in
       Result { () throws(ParseError) in
         let id = try object.savedId()
-        if let found = byId[id] { return found }
+        if let found = objects[id] { return found }
         throw failures[id] ?? ObjectGraph.notFound
       }
     }
@@ -300,17 +265,48 @@ extension Sequence where Element: ParseObject {
   }
 }
 
-extension Array {
-  /// The parts that are committed together.
-  fileprivate func commits(
-    _ limit: Int?, _ transaction: Bool
-  ) throws(ParseError) -> [ArraySlice<Element>] {
-    if isEmpty { return [] }
-    let size = Swift.max(1, limit ?? count)
-    guard !transaction || count <= size else {
+/// The objects that are committed together, one part after another, and their results.
+private struct CommitParts<Object, Value> {
+  /// Last first.
+  private var rest: [ArraySlice<Object>]
+  private var current: ArraySlice<Object> = []
+  private(set) var results: [Result<Value, ParseError>] = []
+  private let isTransaction: Bool
+  private let explained: (Object, any Error) -> ParseError
+
+  init(
+    _ objects: [Object], _ limit: Int?, _ isTransaction: Bool,
+    _ explained: @escaping (Object, any Error) -> ParseError
+  ) throws(ParseError) {
+    let size = max(1, limit ?? objects.count)
+    guard !isTransaction || objects.count <= size else {
       throw ParseError(
-        .operationForbidden, "\(count) objects are more than the \(size) of a transaction.")
+        .operationForbidden, "\(objects.count) objects are more than the \(size) of a transaction.")
     }
-    return stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
+    rest = stride(from: 0, to: objects.count, by: size)
+      .map { objects[$0..<min($0 + size, objects.count)] }.reversed()
+    self.isTransaction = isTransaction
+    self.explained = explained
+  }
+
+  mutating func next() -> ArraySlice<Object>? {
+    guard let part = rest.popLast() else { return nil }
+    current = part
+    return part
+  }
+
+  mutating func add(_ results: [Result<Value, ParseError>]) { self.results += results }
+
+  /// Throws the error of a transaction. After a refusal of several objects, each of them is a part. A
+  /// commit that may have been applied is not repeated.
+  mutating func fail(_ error: any Error) throws {
+    if isTransaction { throw error }
+    if current.count > 1, (error as? FirestoreErrorCode)?.isOutcomeUnknown != true {
+      rest += current.reversed().map { [$0] }
+    } else {
+      results += current.map {
+        .failure(current.count == 1 ? explained($0, error) : ParseError(error))
+      }
+    }
   }
 }

@@ -391,4 +391,9 @@ public struct ReadableObjects<T: ParseObject>: Sendable {
   /// and `objectId` name the object, and its `key` the property. In the order of the results; empty if
   /// all of them can be read.
   public internal(set) var failures: [ParseError]
+
+  /// The results by their ids.
+  var byID: [String: T] {
+    Dictionary(objects.map { ($0.objectId ?? "", $0) }) { first, _ in first }
+  }
 }

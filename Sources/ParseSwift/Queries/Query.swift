@@ -207,9 +207,8 @@ public struct Query<T: ParseObject>: Sendable {
     else { return nil }
     let key = orders[0].key
     guard let last else { return key }
-    guard let fields = last.originalData else { return nil }
-    let value = try last.toPointer().reference(in: context.firestore)
-      .snapshot(ofEncodedFields: fields).get(QueryConstraint.path(key))
+    guard let document = try last.original(in: context.firestore) else { return nil }
+    let value = document.get(try QueryConstraint.path(key))
     return value == nil || value is NSNull ? nil : key
   }
 
@@ -229,10 +228,10 @@ public struct Query<T: ParseObject>: Sendable {
   ) throws -> Hearth.Query {
     let reference = try last.toPointer().reference(in: firestore)
     if orders.isEmpty { return query.order(by: .documentID()).start(after: [reference.documentID]) }
-    guard let fields = last.originalData else {
+    guard let document = try last.original(in: firestore) else {
       throw ParseError(.invalidQuery, "A page begins after an object that was read.")
     }
-    return query.start(afterDocument: try reference.snapshot(ofEncodedFields: fields))
+    return query.start(afterDocument: document)
   }
 
   /// Nil for all.

@@ -1,7 +1,6 @@
 import Dispatch
 import Foundation
 import Hearth
-import Synchronization
 
 /// Changes of an object that do not depend on the values that were read: relations, counters, sets.
 ///
@@ -22,11 +21,11 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     case unset
     case increment(Int64)
     case incrementByFraction(Double)
-    case append([Constant])
-    case union([Constant])
-    case removal([Constant])
+    case list(ListChange, [Constant])
     case edges(RelationKey, child: String, [(child: any ParseObject, isAdded: Bool)])
   }
+
+  private enum ListChange: Sendable { case append, union, removal }
 
   private let target: T
   /// By key, in the order in which keys were first used.
@@ -122,7 +121,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
   public func add<Value: Encodable & Sendable>(
     _ key: String, objects: [Value]
   ) -> ParseOperation {
-    composed(key, .append(objects.map { Constant($0) }))
+    composed(key, .list(.append, objects.map { Constant($0) }))
   }
 
   /// Adds the elements that an array does not have at its end. A property without a value becomes an
@@ -130,7 +129,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
   public func addUnique<Value: Encodable & Sendable>(
     _ key: String, objects: [Value]
   ) -> ParseOperation {
-    composed(key, .union(objects.map { Constant($0) }))
+    composed(key, .list(.union, objects.map { Constant($0) }))
   }
 
   /// Removes every element that equals one of these from an array. A property without a value becomes an
@@ -138,7 +137,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
   public func remove<Value: Encodable & Sendable>(
     _ key: String, objects: [Value]
   ) -> ParseOperation {
-    composed(key, .removal(objects.map { Constant($0) }))
+    composed(key, .list(.removal, objects.map { Constant($0) }))
   }
 
   // MARK: Key paths
@@ -253,10 +252,8 @@ public struct ParseOperation<T: ParseObject>: Sendable {
       result.changes[index].change = .increment(sum)
     case (.incrementByFraction(let one), .incrementByFraction(let other)):
       result.changes[index].change = .incrementByFraction(one + other)
-    case (.append(let one), .append(let other)): result.changes[index].change = .append(one + other)
-    case (.union(let one), .union(let other)): result.changes[index].change = .union(one + other)
-    case (.removal(let one), .removal(let other)):
-      result.changes[index].change = .removal(one + other)
+    case (.list(let kind, let one), .list(let same, let other)) where kind == same:
+      result.changes[index].change = .list(kind, one + other)
     default:
       throw ParseError(
         .operationForbidden, "The operations on '\(key)' do not compose. Save the first one before."
@@ -364,7 +361,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
         let constants: [Constant] =
           switch change {
           case .set(let value): [value]
-          case .append(let values), .union(let values), .removal(let values): values
+          case .list(_, let values): values
           case .unset, .increment, .incrementByFraction, .edges: []
           }
         values[key] = try constants.map { try $0.stored(in: graph) }
@@ -374,7 +371,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     var commit: GuardedCommit {
       // An array with more elements is written as a whole.
       let appends = operation.changes.contains {
-        if case .append = $0.change { true } else { false }
+        if case .list(.append, _) = $0.change { true } else { false }
       }
       let related = edges.compactMap { $0.isNew ? nil : $0.related }
       return GuardedCommit(
@@ -415,12 +412,12 @@ public struct ParseOperation<T: ParseObject>: Sendable {
         case .unset: fields[path] = FieldValue.delete()
         case .increment(let amount): fields[path] = FieldValue.increment(amount)
         case .incrementByFraction(let amount): fields[path] = FieldValue.increment(amount)
-        case .append:
+        case .list(.append, _):
           let stored =
             isNew ? graph.valueOfNew(parent, at: names) : state.documents[parent.path]?.get(path)
           fields[path] = (stored as? [Any] ?? []) + values
-        case .union: fields[path] = FieldValue.arrayUnion(values)
-        case .removal: fields[path] = FieldValue.arrayRemove(values)
+        case .list(.union, _): fields[path] = FieldValue.arrayUnion(values)
+        case .list(.removal, _): fields[path] = FieldValue.arrayRemove(values)
         case .edges: break
         }
       }
@@ -455,11 +452,6 @@ enum Relations {
     }
   }
 
-  private struct Database {
-    weak var firestore: Firestore?
-    var declared: Set<Rules> = []
-  }
-
   /// A relation has objects of one class.
   ///
   /// - Parameter edges: The first one, if there are any.
@@ -473,7 +465,7 @@ enum Relations {
         + "of \(rules.child).")
   }
 
-  private static let databases = Mutex<[ObjectIdentifier: Database]>([:])
+  private static let declared = DatabaseValues<Set<Rules>>()
 
   static func declare(_ relation: RelationKey, _ child: String, in firestore: Firestore) throws {
     let rules = Rules(relation: relation, child: child)
@@ -496,23 +488,10 @@ enum Relations {
   }
 
   private static func isDeclared(_ rules: Rules, in firestore: Firestore) -> Bool {
-    databases.withLock { databases in
-      guard let database = databases[ObjectIdentifier(firestore)],
-        // Another one may have had the identifier before.
-        database.firestore === firestore
-      else { return false }
-      return database.declared.contains(rules)
-    }
+    declared[firestore]?.contains(rules) == true
   }
 
   private static func note(_ rules: Rules, in firestore: Firestore) {
-    databases.withLock { databases in
-      databases = databases.filter { $0.value.firestore != nil }
-      let id = ObjectIdentifier(firestore)
-      var database = databases[id] ?? Database()
-      if database.firestore !== firestore { database = Database(firestore: firestore) }
-      database.declared.insert(rules)
-      databases[id] = database
-    }
+    declared.update(of: firestore) { $0 = ($0 ?? []).union([rules]) }
   }
 }
