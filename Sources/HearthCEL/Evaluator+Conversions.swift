@@ -10,7 +10,7 @@ extension Evaluator {
     let result: CELValue? =
       switch CELConversion(rawValue: name) {
       case .int: try int(value)
-      case .uint: try uint(value)
+      case .uint: try integer(value, name, "a uint").map(CELValue.uint)
       case .double: try double(value)
       case .string: try string(value)
       case .bool: try bool(value)
@@ -28,41 +28,26 @@ extension Evaluator {
     return .here(.invalidValue, "\(shown) is not \(expected).")
   }
 
-  /// The integer part of a double, if it is in the range.
-  private func truncated<Value: FixedWidthInteger>(
-    _ value: Double, _ type: String
-  ) throws(CELError) -> Value {
-    guard let result = Value(exactly: value.rounded(.towardZero)) else { throw outOfRange(type) }
-    return result
-  }
-
   private func int(_ value: CELValue) throws(CELError) -> CELValue? {
-    switch value {
-    case .int: return value
-    case .uint(let number):
-      guard let result = Int64(exactly: number) else { throw outOfRange("int") }
-      return .int(result)
-    case .double(let number): return .int(try truncated(number, "int"))
-    case .string(let text):
-      guard let result = Int64(text) else { throw invalid(text, "an int of 64 bits") }
-      return .int(result)
-    case .timestamp: return .int(try timestamp(value).seconds)
-    default: return nil
-    }
+    if case .timestamp = value { return .int(try timestamp(value).seconds) }
+    return try integer(value, "int", "an int").map(CELValue.int)
   }
 
-  private func uint(_ value: CELValue) throws(CELError) -> CELValue? {
+  private func integer<Value: FixedWidthInteger>(
+    _ value: CELValue, _ type: String, _ described: String
+  ) throws(CELError) -> Value? {
+    let result: Value?
     switch value {
-    case .uint: return value
-    case .int(let number):
-      guard let result = UInt64(exactly: number) else { throw outOfRange("uint") }
-      return .uint(result)
-    case .double(let number): return .uint(try truncated(number, "uint"))
+    case .int(let number): result = Value(exactly: number)
+    case .uint(let number): result = Value(exactly: number)
+    case .double(let number): result = Value(exactly: number.rounded(.towardZero))
     case .string(let text):
-      guard let result = UInt64(text) else { throw invalid(text, "a uint of 64 bits") }
-      return .uint(result)
+      guard let number = Value(text) else { throw invalid(text, "\(described) of 64 bits") }
+      return number
     default: return nil
     }
+    guard let result else { throw outOfRange(type) }
+    return result
   }
 
   private func double(_ value: CELValue) throws(CELError) -> CELValue? {

@@ -58,13 +58,7 @@
       let settings = FirestoreSettings()
       if data == nil { settings.durability = .lastCommitMayBeLost }
       let db = try Firestore.open(at: "\(folder)/dataconnect.hearth", settings: settings)
-      do {
-        try await serve(db)
-      } catch {
-        try? await db.terminate()
-        throw error
-      }
-      try await db.terminate()
+      try await db.closed { try await serve(db) }
     }
 
     private func serve(_ db: Firestore) async throws {

@@ -97,13 +97,7 @@
     ) async throws {
       if access != .making { try mustExist() }
       let db = try open(access, validatingPages: validatingPages)
-      do {
-        try await body(db)
-      } catch {
-        try? await db.terminate()
-        throw error
-      }
-      try await db.terminate()
+      try await db.closed { try await body(db) }
     }
 
     private func open(
@@ -124,6 +118,19 @@
       settings.isReadOnly = access == .reading || access == .copying
       settings.validatesPagesOnOpen = validatingPages
       return try Firestore.open(at: text, settings: settings)
+    }
+  }
+
+  extension Firestore {
+    /// Closes the database after `body`, also after an error.
+    func closed(after body: () async throws -> Void) async throws {
+      do {
+        try await body()
+      } catch {
+        try? await terminate()
+        throw error
+      }
+      try await terminate()
     }
   }
 

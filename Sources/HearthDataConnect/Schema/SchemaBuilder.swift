@@ -125,30 +125,30 @@ struct SchemaBuilder {
     }
     for definition in definitions where definition.isExtension {
       let name = definition.name
+      let known: (kind: String, names: [String])
       switch definition.kind {
       case .object:
         if let draft = draftsByName[name.text] {
           draft.directives += definition.directives
           add(definition.fields, to: draft)
-        } else if !session.brokenTypes.contains(name.text) {
-          session.diagnostics.error(
-            "There is no type \(name.text) to extend."
-              + session.suggestion(
-                for: name.text, among: draftsByName.keys, otherwise: "Define it first."),
-            at: name.position)
+          continue
         }
+        known = ("type", Array(draftsByName.keys))
       case .enumeration:
         if enumSyntax[name.text] != nil {
           enumSyntax[name.text]?.values += definition.values
-        } else if !session.brokenTypes.contains(name.text) {
-          session.diagnostics.error(
-            "There is no enum \(name.text) to extend."
-              + session.suggestion(
-                for: name.text, among: enumSyntax.keys, otherwise: "Define it first."),
-            at: name.position)
+          continue
         }
-      default: refuse(definition)
+        known = ("enum", Array(enumSyntax.keys))
+      default:
+        refuse(definition)
+        continue
       }
+      if session.brokenTypes.contains(name.text) { continue }
+      session.diagnostics.error(
+        "There is no \(known.kind) \(name.text) to extend."
+          + session.suggestion(for: name.text, among: known.names, otherwise: "Define it first."),
+        at: name.position)
     }
     for name in enumOrder {
       if let definition = enumSyntax[name] { addEnum(definition) }
