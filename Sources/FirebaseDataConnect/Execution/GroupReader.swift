@@ -65,8 +65,8 @@ struct GroupReader {
 
   /// The query of the groups. Nil if its page has no rows.
   func query(_ reader: ReadTransaction) throws -> GroupedAggregateQuery? {
-    let request = try request(reader, nil)
-    return request.limit == 0 ? nil : request.groups
+    let request = try request(reader, [])
+    return request.page.limit == 0 ? nil : request.groups
   }
 
   /// A class, because each group walks through all of them.
@@ -86,15 +86,14 @@ struct GroupReader {
     let outputs: [Selected]
     let columns: [String]
     var having: HavingFilter?
-    var offset = 0
-    var limit = 100
     /// Whether an order is by the positions of an enum's values, which the database does not have.
     var isSortedHere = false
     /// All groups; the page, if groups have no condition and are in the database's order.
     var groups: GroupedAggregateQuery
+    let page: PageBounds
   }
 
-  private func request(_ reader: ReadTransaction, _ condition: Filter?) throws -> Request {
+  private func request(_ reader: ReadTransaction, _ conditions: [Filter]) throws -> Request {
     var names: [String] = []
     var outputs: [Selected] = []
     var columns: [String] = []
@@ -128,33 +127,31 @@ struct GroupReader {
       aggregates += output(used)?.aggregates ?? []
     }
     let builder = FilterBuilder(execution: execution, reader: reader)
-    var filters = [condition].compactMap(\.self)
+    var filters = conditions
     if !isThroughJoin {
       filters += try builder.filters(layout, execution.argument("where", arguments))
     }
     let groups = builder.query(layout, filters).group(by: columns, aggregating: aggregates)
     var request = Request(
       names: MemberNames(names), outputs: outputs, columns: columns,
-      groups: try ordered(groups))
-    request.offset = try builder.number("offset", arguments) ?? 0
-    request.limit = try builder.number("limit", arguments) ?? 100
+      groups: try ordered(groups), page: try PageBounds(arguments, builder))
     request.having = having
     request.isSortedHere = orders.contains { name, _ in
       if case .enumeration? = layout.column(name)?.column.type { true } else { false }
     }
     if having == nil, !request.isSortedHere {
-      request.groups = request.groups.offset(request.offset).limit(to: request.limit)
+      request.groups = request.groups.offset(request.page.offset).limit(to: request.page.limit)
     }
     return request
   }
 
-  /// - Parameter condition: Of the rows, beyond the arguments.
-  func value(_ reader: ReadTransaction, where condition: Filter? = nil) throws -> DataValue {
-    let request = try request(reader, condition)
-    if request.limit == 0 { return .list([]) }
+  /// - Parameter conditions: Of the rows, beyond the arguments.
+  func value(_ reader: ReadTransaction, where conditions: [Filter] = []) throws -> DataValue {
+    let request = try request(reader, conditions)
+    if request.page.limit == 0 { return .list([]) }
     var groups = try reader.getGroups(request.groups)
     // Aggregates of no rows are one row.
-    let isGroupOfNone = groups.isEmpty && request.columns.isEmpty && request.offset == 0
+    let isGroupOfNone = groups.isEmpty && request.columns.isEmpty && request.page.offset == 0
     if let having = request.having {
       groups = try groups.filter { group in
         try having.matches { try value(of: $0, group) }
@@ -162,7 +159,7 @@ struct GroupReader {
     }
     if request.isSortedHere { groups = try sorted(groups) }
     if request.having != nil || request.isSortedHere {
-      groups = Array(groups.dropFirst(request.offset).prefix(request.limit))
+      groups = request.page.of(groups)
     }
     var rows = try groups.map { group in
       try row(request) { output in try value(output, group) }

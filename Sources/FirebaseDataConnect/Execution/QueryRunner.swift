@@ -51,7 +51,7 @@ struct QueryRunner {
         return values
       }
       let projection =
-        try columns.map { Projection($0, of: layout, execution, reader) }
+        try columns.map { Projection($0, of: layout, execution) }
         ?? Projection(root.selections, of: layout, execution, reader)
       let value: DataValue =
         switch root.action {
@@ -82,10 +82,9 @@ struct QueryRunner {
       return try page.map { try rows($0, projection) } ?? []
     }
     let filter = execution.argument("where", arguments)
-    let offset = try builder.number("offset", arguments) ?? 0
-    let limit = try builder.number("limit", arguments) ?? 100
-    let ids = limit == 0 ? [] : try sorted(layout, filter, order, conditions).dropFirst(offset)
-    return try rows(Array(ids.prefix(limit)), layout, projection)
+    let page = try PageBounds(arguments, builder)
+    let ids = page.limit == 0 ? [] : try sorted(layout, filter, order, conditions)
+    return try rows(page.of(ids), layout, projection)
   }
 
   /// `movies_search`: the best rows first, or all that were found in the order of `orderBy`.
@@ -137,14 +136,13 @@ struct QueryRunner {
       FieldPath.documentID(), inSet: scores.keys.sorted().map(\.string))
     if hasOrder(root) { return try list(root.arguments, layout, projection, [isFound]) }
     let filters = try builder.filters(layout, execution.argument("where", root.arguments))
-    let offset = try builder.number("offset", root.arguments) ?? 0
-    let limit = try builder.number("limit", root.arguments) ?? 100
-    if limit == 0 { return [] }
+    let page = try PageBounds(root.arguments, builder)
+    if page.limit == 0 { return [] }
     let kept = try reader.getDocuments(builder.query(layout, filters + [isFound])).documents
       .map(\.documentID)
     let best = kept.map { BytewiseString($0) }
       .sorted { (scores[$1] ?? 0, $0) < (scores[$0] ?? 0, $1) }.map(\.string)
-    return try rows(Array(best.dropFirst(offset).prefix(limit)), layout, projection)
+    return try rows(page.of(best), layout, projection)
   }
 
   /// The ids that a search finds, without those below the threshold, which are the last ones. The
@@ -264,11 +262,10 @@ struct QueryRunner {
       throw OperationFailure("\(root.name) has no vector.")
     }
     let filters = try builder.filters(layout, execution.argument("where", root.arguments))
-    let offset = try builder.number("offset", root.arguments) ?? 0
-    let limit = try builder.number("limit", root.arguments) ?? 100
+    let page = try PageBounds(root.arguments, builder)
     let wanted = execution.argument("compare", root.arguments) ?? .null
     let compared = try InputCoercion(execution.plan).coerced(wanted, for: column, "compare")
-    guard limit > 0, case .vector(let vector) = try StoredValue(compared, column) else {
+    guard page.limit > 0, case .vector(let vector) = try StoredValue(compared, column) else {
       return []
     }
     let measure: DistanceMeasure =
@@ -286,14 +283,14 @@ struct QueryRunner {
     let found = try reader.getDocuments(
       builder.query(layout, filters).findNearest(
         vectorField: FieldPath([name]), queryVector: VectorValue(vector),
-        limit: min(offset + limit, Self.mostNearest), distanceMeasure: measure,
+        limit: min(page.offset + page.limit, Self.mostNearest), distanceMeasure: measure,
         distanceResultField: Self.distanceField, distanceThreshold: within))
     var distances: [BytewiseString: Double] = [:]
     for document in found.documents {
       distances[BytewiseString(document.documentID)] =
         (document[Self.distanceField] as? Double).map { sign * $0 }
     }
-    let ids = found.documents.dropFirst(offset).map(\.documentID)
+    let ids = found.documents.dropFirst(page.offset).map(\.documentID)
     return try rows(ids, layout, projection, distances: distances)
   }
 
@@ -350,6 +347,19 @@ struct QueryRunner {
     }
     return try builder.key(layout, root.arguments).map { RowKey.documentID($0) }
   }
+}
+
+/// The part of a list that `offset` and `limit` name.
+struct PageBounds {
+  let offset: Int
+  let limit: Int
+
+  init(_ arguments: [Literal.Member], _ builder: FilterBuilder) throws {
+    offset = try builder.number("offset", arguments) ?? 0
+    limit = try builder.number("limit", arguments) ?? 100
+  }
+
+  func of<Row>(_ rows: [Row]) -> [Row] { Array(rows.dropFirst(offset).prefix(limit)) }
 }
 
 /// The root fields of a response.
