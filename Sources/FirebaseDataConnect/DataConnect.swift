@@ -363,7 +363,7 @@ public final class DataConnect: Sendable {
 
 extension Encodable {
   /// The variables of an operation. Throws `DataConnectCodecError`.
-  fileprivate func dataObject() throws -> DataObject {
+  func dataObject() throws -> DataObject {
     if let variables = self as? any DataConnectVariables { return variables.dataConnectValues }
     switch try DataValueEncoder.encode(self) {
     case .object(let object): return object
@@ -372,10 +372,6 @@ extension Encodable {
       throw DataConnectCodecError(.encodingFailed, "The variables are encoded as an object.")
     }
   }
-}
-
-extension MutationRef {
-  func encodedVariables() throws -> DataObject { try variables.dataObject() }
 }
 
 /// The name of a connector: its service, location and id. Equal names share an instance.

@@ -15,7 +15,7 @@ final class ConnectorPlan: Sendable {
   /// By the GraphQL type of the table that is referred to.
   private let cleared: [String: [(TableLayout, Reference)]]
   /// Made when a variable is first checked with them.
-  private let knownInputTypes = Mutex<InputTypes?>(nil)
+  private let knownInputTypes = Once<InputTypes>()
   /// Those of the operations and the schema, parsed when they are first evaluated.
   private let expressions = Mutex<[String: CELExpression]>([:])
 
@@ -126,12 +126,7 @@ final class ConnectorPlan: Sendable {
   }
 
   var inputTypes: InputTypes {
-    knownInputTypes.withLock { known in
-      if let known { return known }
-      let made = InputTypes(schema: connector.schema)
-      known = made
-      return made
-    }
+    knownInputTypes.value { InputTypes(schema: connector.schema) }
   }
 
   func enumType(_ name: String) -> EnumType? { connector.schema.enumType(name) }

@@ -225,7 +225,7 @@ final class ConnectorService: OperationExecutor {
       guard let layout = try? plan.layout(root.table),
         let key = try? builder.key(layout, root.arguments)
       else { continue }
-      rows.insert(RowIdentity(layout.table.collectionID, RowKey.documentID(key)))
+      rows.insert(layout.row(RowKey.documentID(key)))
     }
     return rows
   }

@@ -154,7 +154,7 @@ struct Execution: Sendable {
 }
 
 /// A value that is made when it is first needed.
-private final class Once<Value: Sendable>: Sendable {
+final class Once<Value: Sendable>: Sendable {
   private let known = Mutex<Value?>(nil)
 
   func value(_ make: () -> Value) -> Value {

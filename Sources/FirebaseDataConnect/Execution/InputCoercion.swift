@@ -198,17 +198,8 @@ struct InputCoercion {
       return .null
     }
     guard !column.isList else {
-      var elements: [DataValue] = []
-      for (index, element) in (value.elements ?? [value]).enumerated() {
-        let place = "\(place)[\(index)]"
-        if element.isNull {
-          guard column.hasNullElements else { throw .invalid("\(place) must not be null.") }
-          elements.append(.null)
-        } else {
-          elements.append(try coerced(element, column.type, place))
-        }
-      }
-      return .list(elements)
+      let element = InputType.value(column.type, isNullable: column.hasNullElements)
+      return try coerced(value, .list(element, isNullable: column.isNullable), place)
     }
     let coerced = try coerced(value, column.type, place)
     // As PostgreSQL counts: code points.

@@ -70,7 +70,7 @@ struct MutationRunner {
         let key = try update(documentID, changes, layout)
       else { return try notReached(root, layout, .null) }
       try checkReferences()
-      written.byKey.insert(RowIdentity(layout.table.collectionID, documentID))
+      written.byKey.insert(layout.row(documentID))
       return try result(key, layout, root)
     case .updateMany:
       let data = try row(execution.argument("data", root.arguments))
@@ -78,7 +78,7 @@ struct MutationRunner {
       let ids = try documentIDs(root, layout)
       for documentID in ids {
         _ = try update(documentID, changes, layout)
-        written.byFilter.insert(RowIdentity(layout.table.collectionID, documentID))
+        written.byFilter.insert(layout.row(documentID))
       }
       try checkReferences()
       return .int(Int64(ids.count))
@@ -92,13 +92,13 @@ struct MutationRunner {
       }
       let result = try result(layout.key(of: row, documentID: documentID), layout, root)
       try delete(document, layout)
-      written.byKey.insert(RowIdentity(layout.table.collectionID, documentID))
+      written.byKey.insert(layout.row(documentID))
       return result
     case .deleteMany:
       let ids = try documentIDs(root, layout)
       for documentID in ids {
         try delete(layout.collection(firestore).document(documentID), layout)
-        written.byFilter.insert(RowIdentity(layout.table.collectionID, documentID))
+        written.byFilter.insert(layout.row(documentID))
       }
       return .int(Int64(ids.count))
     case .lookup, .list, .search, .similarity, .query, .typename:
@@ -162,7 +162,7 @@ struct MutationRunner {
   private func clearColumns(
     referringTo document: DocumentReference, _ layout: TableLayout, _ seen: inout Set<RowIdentity>
   ) throws {
-    let identity = RowIdentity(layout.table.collectionID, document.documentID)
+    let identity = layout.row(document.documentID)
     guard seen.insert(identity).inserted else { return }
     for (source, reference) in execution.plan.clearedReferences(to: layout.table) {
       let rows = source.collection(firestore).whereField(reference.name, isEqualTo: document)
@@ -230,7 +230,7 @@ struct MutationRunner {
       var changes = data
       for name in layout.table.key { changes.values[name] = nil }
       if let key = try update(documentID, changes, layout) {
-        written.byKey.insert(RowIdentity(layout.table.collectionID, documentID))
+        written.byKey.insert(layout.row(documentID))
         try saveChildren(of: key, data)
         return key
       }
@@ -302,7 +302,7 @@ struct MutationRunner {
       throw OperationFailure(
         "There is already a row of \(layout.table.typeName) with this key (\(names)).")
     }
-    written.byKey.insert(RowIdentity(layout.table.collectionID, document.documentID))
+    written.byKey.insert(layout.row(document.documentID))
     return key
   }
 
@@ -331,9 +331,7 @@ struct MutationRunner {
       let document = layout.document(key, in: firestore)
       let row = try stored ?? writer.getDocument(document, as: StoredRow?.self) ?? StoredRow()
       stored = row
-      let value = layout.column(name).map {
-        layout.value(of: $0, in: row, documentID: document.documentID)
-      }
+      let value = layout.value(name, in: row, documentID: document.documentID)
       guard let value, !value.isNull else {
         throw OperationFailure(
           "\(layout.table.typeName).\(name) must have a value: other rows refer to it.")
@@ -385,7 +383,7 @@ struct MutationRunner {
     let key = layout.key(of: row, documentID: documentID)
     var values = data.values
     func oldValue(_ name: String) -> DataValue {
-      layout.column(name).map { layout.value(of: $0, in: row, documentID: documentID) } ?? .null
+      layout.value(name, in: row, documentID: documentID) ?? .null
     }
     let update = ColumnUpdate(execution: execution)
     var lists: [String: ListEdits] = [:]
@@ -409,6 +407,18 @@ struct MutationRunner {
       }
       values[name] = nil
     }
+    try write(values, to: document, layout, oldValue)
+    return key
+  }
+
+  /// Changes columns of a row. Fields that are no columns stay.
+  ///
+  /// - Parameter oldValue: Returns the value that a column has.
+  private mutating func write(
+    _ values: [String: DataValue], to document: DocumentReference, _ layout: TableLayout,
+    _ oldValue: (String) -> DataValue
+  ) throws {
+    var values = values
     // A reference is known by all of its columns.
     for reference in layout.references
     where reference.columns.contains(where: { values[$0] != nil }) {
@@ -416,11 +426,9 @@ struct MutationRunner {
     }
     var changes = StoredRow()
     try fill(&changes, with: values, layout, isNew: false)
-    // Fields that are no columns stay.
     if !changes.names.isEmpty {
       try writer.setData(from: changes, forDocument: document, mergeFields: changes.names)
     }
-    return key
   }
 
   // MARK: Migrations
@@ -437,8 +445,7 @@ struct MutationRunner {
     }
     func value(_ name: String) -> DataValue {
       let source = stored(name) == nil ? change.old : layout
-      return source.column(name).map { source.value(of: $0, in: row, documentID: documentID) }
-        ?? .null
+      return source.value(name, in: row, documentID: documentID) ?? .null
     }
     let due = layout.table.columns.filter { column in
       if change.reset.contains(column.name) { return true }
@@ -451,18 +458,8 @@ struct MutationRunner {
     for name in due where data.values[name] == nil { data.values[name] = .null }
     for name in change.cleared { data.values[name] = .null }
     for name in change.moved where data.values[name] == nil { data.values[name] = value(name) }
-    for reference in layout.references
-    where reference.columns.contains(where: { data.values[$0] != nil }) {
-      for name in reference.columns where data.values[name] == nil {
-        data.values[name] = value(name)
-      }
-    }
-    var changes = StoredRow()
-    try fill(&changes, with: data.values, layout, isNew: false)
+    try write(data.values, to: document, layout, value)
     try checkReferences()
-    if !changes.names.isEmpty {
-      try writer.setData(from: changes, forDocument: document, mergeFields: changes.names)
-    }
     let removed = change.removedFields.filter { row[$0] != nil }
     if !removed.isEmpty {
       try writer.updateData(

@@ -131,9 +131,9 @@ struct TableLayout: Sendable {
   ) -> DataValue? {
     var filter = DataObject()
     for (name, own) in zip(columns, own) {
-      guard let column = column(own) else { return nil }
-      let value = value(of: column, in: row, documentID: documentID)
-      if value.isNull { return nil }
+      guard let value = value(own, in: row, documentID: documentID), !value.isNull else {
+        return nil
+      }
       filter[name] = .object(DataObject([("eq", value)]))
     }
     return .object(filter)
@@ -159,6 +159,8 @@ struct TableLayout: Sendable {
     collection(firestore).document(RowKey.documentID(key))
   }
 
+  func row(_ documentID: String) -> RowIdentity { RowIdentity(table.collectionID, documentID) }
+
   /// The value of a column.
   func value(
     of column: ColumnLayout, in row: StoredRow, documentID: String
@@ -175,9 +177,12 @@ struct TableLayout: Sendable {
   }
 
   func key(of row: StoredRow, documentID: String) -> [DataValue] {
-    table.key.map { name in
-      columns[name].map { value(of: $0, in: row, documentID: documentID) } ?? .null
-    }
+    table.key.map { value($0, in: row, documentID: documentID) ?? .null }
+  }
+
+  /// Nil if there is no such column.
+  func value(_ name: String, in row: StoredRow, documentID: String) -> DataValue? {
+    columns[name].map { value(of: $0, in: row, documentID: documentID) }
   }
 
   /// Sets the value of a column. Columns of a reference are set with the reference.

@@ -23,56 +23,49 @@ struct ResultWatch: Sendable {
     plan = runner.execution.plan
     firestore = runner.execution.firestore
     for root in roots where runner.execution.isIncluded(root.modifiers) {
-      try add(root, runner)
+      if try !add(root, runner) { isOfAllTables = true }
     }
   }
 
-  private mutating func add(_ root: RootField, _ runner: QueryRunner) throws {
-    guard root.action != .typename else { return }
+  /// Returns false for a root field without a listener of its own.
+  private mutating func add(_ root: RootField, _ runner: QueryRunner) throws -> Bool {
+    guard root.action != .typename else { return true }
     let execution = runner.execution
     let layout = try execution.plan.layout(root.table)
     let builder = FilterBuilder(execution: execution, reader: runner.reader)
-    if Self.counts(root.arguments, root.selections, execution) {
-      isOfAllTables = true
-      return
-    }
+    if Self.counts(root.arguments, root.selections, execution) { return false }
     if root.action == .list,
       let reader = GroupReader(layout, root.arguments, root.selections, execution)
     {
       if let page = try reader.query(runner.reader) {
         listeners.append { event in page.addSnapshotListener { event($1) } }
       }
-      return
+      return true
     }
     let projection = try Projection(root.selections, of: layout, execution, runner.reader)
     let first = execution.argument("first", root.arguments)
     let orders = first?["orderBy"] ?? execution.argument("orderBy", root.arguments)
     guard root.action != .similarity, !projection.hasGroups,
       try RowOrder(layout, orders, execution.plan) == nil
-    else {
-      isOfAllTables = true
-      return
-    }
+    else { return false }
     switch root.action {
     case .search:
       guard projection.inclusions.isEmpty,
         let page = try runner.searchPage(root, layout, projection)
-      else {
-        isOfAllTables = true
-        return
-      }
+      else { return false }
       listeners.append { event in page.addSnapshotListener { event($1) } }
     case .lookup where first != nil:
       let query = try builder.query(layout, builder.filters(layout, first?["where"]))
       listen(to: try builder.ordered(query, layout, orders).limit(to: 1), projection)
     case .lookup:
-      guard let id = try runner.documentID(root, layout) else { return }
+      guard let id = try runner.documentID(root, layout) else { return true }
       listen(
         to: layout.collection(firestore).whereField(FieldPath.documentID(), isEqualTo: id),
         projection)
     default:
       if let page = try builder.page(layout, root.arguments) { listen(to: page, projection) }
     }
+    return true
   }
 
   private mutating func listen(to query: Query, _ projection: Projection) {

@@ -34,7 +34,7 @@ public final class MutationRef<ResultData: Decodable & Sendable, Variables: Oper
   @discardableResult
   public func execute() async throws -> OperationResult<ResultData> {
     let executor = try dataConnect.executor(target)
-    let response = try await executor.mutate(name, encodedVariables(), DataConnect.auth)
+    let response = try await executor.mutate(name, variables.dataObject(), DataConnect.auth)
     return OperationResult(data: try response.decoded(ResultData.self), source: .server)
   }
 

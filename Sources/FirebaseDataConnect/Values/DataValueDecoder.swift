@@ -114,16 +114,9 @@ private struct TreeDecoder: Decoder, SingleValueDecodingContainer {
   func decode(_ type: String.Type) throws -> String { try string() }
   func decode(_ type: Double.Type) throws -> Double { try double() }
   func decode(_ type: Float.Type) throws -> Float { Float(try double()) }
-  func decode(_ type: Int.Type) throws -> Int { try integer(type) }
-  func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
-  func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }
-  func decode(_ type: Int32.Type) throws -> Int32 { try integer(type) }
-  func decode(_ type: Int64.Type) throws -> Int64 { try integer(type) }
-  func decode(_ type: UInt.Type) throws -> UInt { try integer(type) }
-  func decode(_ type: UInt8.Type) throws -> UInt8 { try integer(type) }
-  func decode(_ type: UInt16.Type) throws -> UInt16 { try integer(type) }
-  func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(type) }
-  func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
+  func decode<Number: FixedWidthInteger & Decodable>(_ type: Number.Type) throws -> Number {
+    try integer(type)
+  }
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try embedded(type) }
 
   struct Keyed<Key: CodingKey>: KeyedDecodingContainerProtocol {
@@ -149,8 +142,9 @@ private struct TreeDecoder: Decoder, SingleValueDecodingContainer {
     func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try child(key).bool() }
     func decode(_ type: String.Type, forKey key: Key) throws -> String { try child(key).string() }
     func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try child(key).double() }
-    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try child(key).integer(type) }
-    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 {
+    func decode<Number: FixedWidthInteger & Decodable>(
+      _ type: Number.Type, forKey key: Key
+    ) throws -> Number {
       try child(key).integer(type)
     }
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
