@@ -97,7 +97,7 @@ let package = Package(
     // Only with the trait "Postgres".
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
-    // Layer 1: text in, text out, without a database: times, literals, digits, similar names.
+    // Layer 1: text in, text out, without a database: JSON, times, literals, digits, similar names.
     .target(name: "HearthText"),
     // Safe, concrete Swift over the C library; bytes in, bytes out.
     .target(name: "LMDB", dependencies: ["CLMDB"]),
@@ -254,11 +254,11 @@ let package = Package(
       name: "HearthTests",
       dependencies: [
         "Hearth", "HearthEngine", "HearthTesting", "FirebaseFirestore", "FirebaseCore",
-        "FirebaseSharedSwift", "CompilerCheck", "GrowthRoutes", "HearthReference", "ProcessorTime",
-        "TestSupport", macros.target("HearthMacros"),
+        "FirebaseSharedSwift", "CompilerCheck", "GrowthRoutes", "HearthReference", "HearthText",
+        "ProcessorTime", "TestSupport", macros.target("HearthMacros"),
       ],
       resources: [.copy("Resources")]),
-    .testTarget(name: "HearthTextTests", dependencies: ["HearthText"]),
+    .testTarget(name: "HearthTextTests", dependencies: ["HearthText", "TestSupport"]),
     .testTarget(name: "HearthCELTests", dependencies: ["HearthCEL", "HearthText", "TestSupport"]),
     .testTarget(
       name: "HearthDataConnectTests",
@@ -276,7 +276,7 @@ let package = Package(
       name: "FirebaseDataConnectTests",
       dependencies: [
         "FirebaseDataConnect", "FirebaseCore", "HearthDataConnect", "DataConnectModel", "Hearth",
-        "HearthTesting", "Movies", "CinemaKit", "ProcessorTime", "TestSupport",
+        "HearthTesting", "HearthText", "Movies", "CinemaKit", "ProcessorTime", "TestSupport",
         "hearth-test-helper",
       ], exclude: ["criteria.json"]),
     .testTarget(
@@ -304,7 +304,7 @@ let package = Package(
     .testTarget(
       name: "HearthServerTests",
       dependencies: [
-        "HearthServer", "Hearth", "HearthEngine", "FirestoreProtocol", "HearthCLI",
+        "HearthServer", "Hearth", "HearthEngine", "HearthText", "FirestoreProtocol", "HearthCLI",
         "PostgresTestServer", "TestSupport",
         server.product("GRPCNIOTransportHTTP2Posix", of: "grpc-swift-nio-transport"),
         server.product("MetricsTestKit", of: "swift-metrics"),
@@ -322,7 +322,7 @@ let package = Package(
       ]),
     .testTarget(
       name: "HearthCLITests",
-      dependencies: ["HearthCLI", "Hearth", "PostgresTestServer", "TestSupport"]),
+      dependencies: ["HearthCLI", "Hearth", "HearthText", "PostgresTestServer", "TestSupport"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -2,6 +2,7 @@
   import ArgumentParser
   import Foundation
   import Hearth
+  import HearthText
 
   /// The sentence that a failed command prints. It never has the name of a Swift type or a number of the
   /// system.

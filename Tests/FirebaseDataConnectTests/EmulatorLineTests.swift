@@ -1,6 +1,7 @@
 import Foundation
 import Hearth
 import HearthTesting
+import HearthText
 import Synchronization
 import TestSupport
 import Testing

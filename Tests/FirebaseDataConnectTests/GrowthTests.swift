@@ -1,6 +1,7 @@
 import DataConnectModel
 import Foundation
 import Hearth
+import HearthText
 import ProcessorTime
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import Hearth
+internal import HearthText
 
 /// A line of an emulator to a client.
 ///

@@ -1,5 +1,6 @@
 import Foundation
 import Hearth
+internal import HearthText
 
 /// A line of a client to an emulator.
 ///

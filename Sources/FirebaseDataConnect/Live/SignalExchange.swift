@@ -1,6 +1,7 @@
 import DataConnectModel
 import Foundation
 import Hearth
+internal import HearthText
 import Logging
 import Synchronization
 

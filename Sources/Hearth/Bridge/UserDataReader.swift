@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// Reads users' data. Refuses what cannot be stored, with the messages of Firebase's SDK.
 ///
 /// One reader reads one write or one argument. It tracks the current path, for messages and for the

@@ -1,4 +1,5 @@
 import Foundation
+internal import HearthText
 
 /// The databases of this process: one instance per file, for every path that leads to the file.
 ///

@@ -3,6 +3,7 @@
   import Foundation
   import Hearth
   import HearthServer
+  import HearthText
   import Logging
 
   /// The files with the keys and accounts of a server.

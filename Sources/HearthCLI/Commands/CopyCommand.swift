@@ -2,6 +2,7 @@
   import ArgumentParser
   import Foundation
   import Hearth
+  import HearthText
 
   struct CopyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

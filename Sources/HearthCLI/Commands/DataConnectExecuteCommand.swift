@@ -5,6 +5,7 @@
   import Foundation
   import Hearth
   import HearthDataConnect
+  import HearthText
 
   struct DataConnectExecuteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 #if Tools
   import ArgumentParser
   import Hearth
+  import HearthText
 
   struct DeleteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 #if Tools
   import ArgumentParser
   import Hearth
+  import HearthText
 
   struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

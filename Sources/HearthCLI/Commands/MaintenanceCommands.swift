@@ -2,6 +2,7 @@
   import ArgumentParser
   import Foundation
   import Hearth
+  import HearthText
 
   struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 #if Tools
   import ArgumentParser
   import Hearth
+  import HearthText
 
   struct QueryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,6 +3,7 @@
   import Foundation
   import Hearth
   import HearthServer
+  import HearthText
   import Logging
 
   struct ServeCommand: AsyncParsableCommand, LoggingCommand {

@@ -3,6 +3,7 @@
   import Foundation
   import Hearth
   import HearthServer
+  import HearthText
 
   struct ServiceAccountCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

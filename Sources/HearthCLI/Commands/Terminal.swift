@@ -2,6 +2,7 @@
   import ArgumentParser
   import Foundation
   import Hearth
+  import HearthText
 
   /// The standard streams, and the width of the terminal.
   enum Terminal {

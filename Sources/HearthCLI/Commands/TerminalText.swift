@@ -1,5 +1,6 @@
 #if Tools
   import Hearth
+  import HearthText
 
   /// Text for a terminal, on which only its literals and styles act.
   ///

@@ -2,6 +2,7 @@
   import ArgumentParser
   import Foundation
   import Hearth
+  import HearthText
 
   struct WatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 #if Tools
   import Hearth
+  import HearthText
 
   /// The demo's measurements.
   struct DemoFigures {

@@ -1,6 +1,7 @@
 #if Tools
   import Foundation
   import Hearth
+  import HearthText
 
   /// A paragraph of `Name: value` lines; a line that begins with a space continues the previous
   /// one.

@@ -1,5 +1,6 @@
 #if Tools
   import Hearth
+  import HearthText
 
   /// Typed values formatted for people; see `ValueType`.
   extension JSON {

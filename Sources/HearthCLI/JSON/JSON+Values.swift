@@ -1,6 +1,7 @@
 #if Tools
   import Foundation
   import Hearth
+  import HearthText
 
   /// The types of values in JSON, in the form of Firestore's REST interface, as in exports.
   ///

@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// Targets that are observed as one, like Firestore's `Listen`: changes of several targets by one
 /// commit are delivered together, with the state that all targets are then in.
 ///

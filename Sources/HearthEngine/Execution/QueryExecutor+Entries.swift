@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// Plans that read index entries.
 extension QueryExecutor {
   /// The results among the entries of one range list.

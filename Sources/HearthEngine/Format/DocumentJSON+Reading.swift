@@ -1,3 +1,5 @@
+package import HearthText
+
 /// Reads documents and values in the form of Firestore's REST interface, as the JSON mapping of Protocol
 /// Buffers defines it.
 ///

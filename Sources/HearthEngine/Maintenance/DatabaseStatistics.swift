@@ -1,3 +1,4 @@
+internal import HearthText
 internal import LMDB
 
 /// The size and the contents of a database. All sizes are in bytes.

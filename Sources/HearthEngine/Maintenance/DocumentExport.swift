@@ -1,4 +1,5 @@
 import Foundation
+internal import HearthText
 internal import LMDB
 
 /// Every document as a line of JSON, between a header line and a last line with the document count.

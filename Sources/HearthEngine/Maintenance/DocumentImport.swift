@@ -1,4 +1,5 @@
 import Foundation
+internal import HearthText
 internal import LMDB
 
 /// The result of an import.

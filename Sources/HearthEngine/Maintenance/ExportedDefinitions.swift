@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// The TTL policies and indexes of a database, in the first line of an export.
 ///
 ///     "expiry":[{"collectionGroup":"sessions","fieldPath":"until"}],"indexes":{…}

@@ -1,4 +1,5 @@
 import Foundation
+internal import HearthText
 
 /// Reads an export, line by line.
 ///

@@ -1,3 +1,4 @@
+internal import HearthText
 internal import LMDB
 
 extension FileCopy {

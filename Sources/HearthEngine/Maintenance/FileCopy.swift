@@ -1,3 +1,4 @@
+internal import HearthText
 internal import LMDB
 
 /// Copies of a whole file: written beside their destination, checked, flushed, and moved there. A

@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// One Firestore value, as the engine holds it between documents, keys and queries.
 ///
 /// `==` is *identity*: it distinguishes what a stored document distinguishes (1 ≠ 1.0, -0.0 ≠ 0.0,

@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// The result of a search for words, updated from changes alone.
 ///
 /// Holds every match, whatever the limit is: each change of a text changes the statistics, and so all

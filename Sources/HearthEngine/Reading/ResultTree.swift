@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// A document in a result, with its sort key: keys order as the result does.
 struct ResultRow: Sendable {
   let key: [UInt8]

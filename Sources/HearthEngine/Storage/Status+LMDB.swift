@@ -1,4 +1,5 @@
 import Foundation
+internal import HearthText
 internal import LMDB
 
 /// Converts LMDB errors to Firestore's codes. The LMDB error stays inside as the cause.

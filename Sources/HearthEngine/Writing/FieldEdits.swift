@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// The fields of a document while they are edited. Only fields that are read are decoded, and only
 /// values that were set are encoded: the bytes of all others are copied.
 ///

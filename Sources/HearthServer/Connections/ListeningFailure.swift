@@ -2,6 +2,7 @@
   import Foundation
   import GRPCCore
   import HearthEngine
+  internal import HearthText
   import NIOCore
 
   /// Why a server does not listen, in sentences instead of the transport's numbers.

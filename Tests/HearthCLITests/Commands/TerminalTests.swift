@@ -5,6 +5,7 @@
   import Testing
 
   @testable import HearthCLI
+  import HearthText
 
   /// Names and values of strangers, as `hearth` prints them.
   @Suite(.ownThreads) struct TerminalTests {

@@ -8,6 +8,7 @@
   @testable import HearthCLI
   @testable import HearthEngine
   @testable import HearthServer
+  import HearthText
 
   /// The JSON mapping of Protocol Buffers, row by row, for each reader of documents: an import, the
   /// command line with --json, and a server's REST, whose library is the reference.

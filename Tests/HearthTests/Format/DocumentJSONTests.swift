@@ -1,4 +1,5 @@
 import Foundation
+import HearthText
 import Testing
 
 @testable import Hearth
@@ -99,7 +100,7 @@ import Testing
       for text in [
         padded, forURLs, padded.replacing("=", with: ""), forURLs.replacing("=", with: ""),
       ] {
-        let json = HearthEngine.JSON.object([.init("bytesValue", .string(text))])
+        let json = JSON.object([.init("bytesValue", .string(text))])
         #expect(try DocumentJSON.plainValue(json) == .bytes(bytes), "\(text)")
       }
     }

@@ -1,3 +1,4 @@
+import HearthText
 import Testing
 
 @testable import Hearth

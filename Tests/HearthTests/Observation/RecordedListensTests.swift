@@ -1,4 +1,5 @@
 import Foundation
+import HearthText
 import TestSupport
 import Testing
 
@@ -38,7 +39,7 @@ import Testing
     let registry = fixture.registry()
     defer { registry.close() }
     let documents = try (scenario["documents"]?.array ?? []).map {
-      try ProtoJSON.mutation(.object([.init(name: "update", value: $0)])) { _ in .earliest }
+      try ProtoJSON.mutation(.object([.init("update", $0)])) { _ in .earliest }
     }
     for outcome in fixture.commitTogether([documents]) { _ = try outcome.get() }
     let asker = Asker(.query(EffectiveQuery(query)), registry)
@@ -112,7 +113,7 @@ import Testing
     }
     try await commit(
       (scenario["documents"]?.array ?? []).map {
-        try ProtoJSON.mutation(.object([.init(name: "update", value: $0)])) { _ in .earliest }
+        try ProtoJSON.mutation(.object([.init("update", $0)])) { _ in .earliest }
       })
     let query = Query(db, try RecordedQuery.read(scenario))
     let told = Guarded<[QuerySnapshot]>([])

@@ -1,3 +1,5 @@
+import HearthText
+
 @testable import Hearth
 @testable import HearthEngine
 

@@ -1,4 +1,5 @@
 import Foundation
+import HearthText
 import TestSupport
 import Testing
 

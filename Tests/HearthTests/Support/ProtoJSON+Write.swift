@@ -1,3 +1,5 @@
+import HearthText
+
 @testable import Hearth
 @testable import HearthEngine
 
@@ -84,7 +86,7 @@ extension JSON {
     case .array(let elements): .array(elements.map { $0.replacing(text, with: other) })
     case .object(let members):
       .object(
-        members.map { Member(name: $0.name, value: $0.value.replacing(text, with: other)) })
+        members.map { Member($0.name, $0.value.replacing(text, with: other)) })
     default: self
     }
   }

@@ -1,4 +1,5 @@
 import Foundation
+import HearthText
 
 @testable import Hearth
 @testable import HearthEngine
@@ -53,8 +54,8 @@ enum ProtoJSON {
   }
 
   private static func double(_ json: JSON) throws -> Double {
+    if let number = json.number { return number }
     switch json {
-    case .number(let number): return number
     case .string("NaN"): return .nan
     case .string("Infinity"): return .infinity
     case .string("-Infinity"): return -.infinity

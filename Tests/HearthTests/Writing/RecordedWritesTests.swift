@@ -1,3 +1,4 @@
+import HearthText
 import Testing
 
 @testable import Hearth
@@ -47,7 +48,7 @@ import Testing
     let start = fixture.clock.now
     if !documents.isEmpty {
       let writes = try documents.map {
-        try ProtoJSON.mutation(.object([.init(name: "update", value: $0)])) { _ in start }
+        try ProtoJSON.mutation(.object([.init("update", $0)])) { _ in start }
       }
       try await fixture.backend.commit(writes)
     }

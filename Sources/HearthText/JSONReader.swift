@@ -1,5 +1,3 @@
-internal import HearthText
-
 /// Reads JSON as RFC 8259 defines it, byte by byte.
 ///
 /// Written by hand, because Foundation's reader turns -9223372036854775808 into an inexact number,
@@ -44,7 +42,7 @@ package struct JSONReader {
   }
 
   /// The number that a text consists of, an integer or a double; nil for another text.
-  static func number(_ text: String) -> JSON? {
+  package static func number(_ text: String) -> JSON? {
     var reader = JSONReader(bytes: Array(text.utf8))
     reader.roundsLongIntegers = true
     guard let number = try? reader.number(), reader.next == nil else { return nil }
@@ -52,7 +50,7 @@ package struct JSONReader {
   }
 
   /// Whether there is no value: only space, and possibly a byte order mark.
-  static func isBlank(_ utf8: ArraySlice<UInt8>) -> Bool {
+  package static func isBlank(_ utf8: ArraySlice<UInt8>) -> Bool {
     let text = utf8.starts(with: byteOrderMark) ? utf8.dropFirst(byteOrderMark.count) : utf8
     return text.allSatisfy(isSpace)
   }
@@ -125,7 +123,7 @@ package struct JSONReader {
       let name = try string()
       let isRepeated: Bool
       if members.count < 8 {
-        isRepeated = members.contains { UTF8Order.areEqual($0.name, name) }
+        isRepeated = members.contains { $0.name.utf8.elementsEqual(name.utf8) }
       } else {
         if members.count == 8 { names = Set(members.map { Array($0.name.utf8) }) }
         isRepeated = !names.insert(Array(name.utf8)).inserted
@@ -254,7 +252,7 @@ package struct JSONReader {
 }
 
 /// An error in a JSON text, and its position.
-struct JSONError: Error, CustomStringConvertible {
+package struct JSONError: Error, CustomStringConvertible {
   package let description: String
 
   init(_ description: String) { self.description = description }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import HearthEngine
+@testable import HearthText
 
 /// Names that others have chosen, where people read them.
 @Suite struct StringLegibleTests {

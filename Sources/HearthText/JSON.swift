@@ -1,5 +1,3 @@
-internal import HearthText
-
 /// A JSON value, read exactly: integers stay integers, doubles stay doubles, names keep their
 /// order.
 package enum JSON: Equatable, Sendable {
@@ -69,7 +67,7 @@ extension JSON {
   /// Nil for a missing member, or if this is not an object.
   package subscript(_ name: String) -> JSON? {
     guard case .object(let members) = self else { return nil }
-    return members.first { UTF8Order.areEqual($0.name, name) }?.value
+    return members.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
   }
 
   package var string: String? { if case .string(let text) = self { text } else { nil } }

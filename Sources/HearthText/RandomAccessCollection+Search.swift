@@ -1,6 +1,6 @@
 extension RandomAccessCollection where Index == Int {
   /// The first index whose element has the property, which all elements after it have, too.
-  @inline(__always)
+  @inlinable @inline(__always)
   package func partitioningIndex(
     _ belongsInSecondPart: (Element) throws -> Bool
   ) rethrows -> Int {
@@ -14,8 +14,8 @@ extension RandomAccessCollection where Index == Int {
 
   /// The index of the only element whose order is zero, or where it would be inserted: the orders of
   /// elements before it are negative, and of those after it positive.
-  @inline(__always)
-  func position(_ order: (Element) -> Int) -> (index: Int, isThere: Bool) {
+  @inlinable @inline(__always)
+  package func position(_ order: (Element) -> Int) -> (index: Int, isThere: Bool) {
     var (low, high) = (startIndex, endIndex)
     while low < high {
       let middle = (low + high) / 2

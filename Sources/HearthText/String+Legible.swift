@@ -1,5 +1,3 @@
-internal import HearthText
-
 /// Text of strangers, for terminals and logs.
 extension String {
   /// The text itself, or a JSON string with escapes if a terminal would act on a part of it, or hide it.
