@@ -4,4 +4,9 @@ extension DocumentSnapshot {
   package var jsonLine: String? {
     get throws { try reporting { try stored?.jsonLine() } }
   }
+
+  /// The fields. Nil if the document does not exist. Throws `dataLoss` for a damaged document.
+  package var fieldValues: MapValue? {
+    get throws { try reporting { try stored?.body.map() } }
+  }
 }

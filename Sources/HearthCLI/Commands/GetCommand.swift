@@ -16,7 +16,7 @@
         path, instead: "List its documents with: hearth list \(file.name) \(path)")
       try await file.open(.reading) { db in
         let snapshot = try await db.document(path).getDocument()
-        guard let line = try snapshot.jsonLine, let fields = try snapshot.jsonFields else {
+        guard let line = try snapshot.jsonLine, let fields = try snapshot.fieldValues else {
           throw Failure("There is no document \(path.legible) in \(file.name).")
         }
         if output.json { return try Terminal.print("\(line)") }

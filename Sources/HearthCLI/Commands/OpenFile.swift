@@ -188,7 +188,7 @@
   extension DocumentSnapshot {
     /// All fields on one line of at most `width` characters.
     func line(width: Int) throws -> String {
-      try jsonFields?.fieldsBrief.clipped(to: width) ?? ""
+      try fieldValues?.brief.clipped(to: width) ?? ""
     }
   }
 

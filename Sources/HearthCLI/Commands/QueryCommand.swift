@@ -42,15 +42,11 @@
           }
         case .numbers(let query, let fields):
           let numbers = try await query.getAggregation(source: .server)
-          let members = fields.map { field in
-            JSON.Member(field.description, JSON(aggregate: numbers.get(field)))
-          }
+          let results = fields.map { ($0.description, Value(aggregate: numbers.get($0))) }
           if output.json {
-            try Terminal.print(JSON.object(members))
+            try Terminal.print(JSON.object(results.map { JSON.Member($0, $1.json) }))
           } else {
-            for member in members {
-              try Terminal.print("\(member.name.legible): \(member.value.brief)")
-            }
+            for (name, value) in results { try Terminal.print("\(name.legible): \(value.brief)") }
           }
         }
         guard explain else { return }
@@ -117,12 +113,9 @@
     private let rows: [[String]]
 
     init(_ documents: [QueryDocumentSnapshot]) throws {
-      let fields = try documents.map { document -> [JSON.Member] in
-        guard case .object(let members)? = try document.jsonFields else { return [] }
-        return members
-      }
+      let fields = try documents.map { try $0.fieldValues?.fields ?? [] }
       var names: [String] = []
-      for member in fields.joined() where !names.contains(member.name) { names.append(member.name) }
+      for field in fields.joined() where !names.contains(field.name) { names.append(field.name) }
       columns = [""] + names.map(\.legible)
       let parents = Set(documents.map { $0.reference.parent.path })
       rows = zip(documents, fields).map { document, fields in

@@ -82,14 +82,12 @@
     private func watch(_ query: AggregateQuery, _ fields: [AggregateField]) async throws {
       var printed = 0
       for try await snapshot in query.snapshots {
-        let members = fields.map { field in
-          JSON.Member(field.description, JSON(aggregate: snapshot.get(field)))
-        }
+        let numbers = fields.map { ($0.description, Value(aggregate: snapshot.get($0))) }
         if output.json {
-          try Terminal.print(JSON.object(members))
+          try Terminal.print(JSON.object(numbers.map { JSON.Member($0, $1.json) }))
         } else {
-          let numbers = members.map { "\($0.name.legible): \($0.value.brief)" }
-          try Terminal.print("\(numbers.joined(separator: "  "))")
+          let texts = numbers.map { "\($0.legible): \($1.brief)" }
+          try Terminal.print("\(texts.joined(separator: "  "))")
         }
         printed += 1
         if printed == count { return }
@@ -164,8 +162,8 @@
 
     /// All fields of a new document, those that changed of another: `pages: 412 → 500`.
     fileprivate func text(width: Int) throws -> String {
-      guard kind == .modified, case .object(let was)? = try before?.jsonFields,
-        case .object(let now)? = try document.jsonFields
+      guard kind == .modified, let was = try before?.fieldValues?.fields,
+        let now = try document.fieldValues?.fields
       else { return kind == .removed ? "" : try document.line(width: width) }
       var changed = now.compactMap { member -> String? in
         let value = member.value.brief

@@ -3,7 +3,7 @@
   import Hearth
   import HearthText
 
-  /// The types of values in JSON, in the form of Firestore's REST interface, as in exports.
+  /// Values in JSON, in the form of Firestore's REST interface, as in exports.
   ///
   ///     {"stringValue": "Dune"}   {"integerValue": "412"}   {"doubleValue": 1.5}   {"booleanValue": true}
   ///     {"nullValue": null}       {"timestampValue": "1965-08-01T00:00:00.000001Z"}
@@ -15,53 +15,30 @@
   /// member has the name of a type is a value of this type.
   typealias ValueType = DocumentJSON.ValueType
 
-  extension ValueType {
-    func callAsFunction(_ value: JSON) -> JSON { .object([JSON.Member(rawValue, value)]) }
-  }
-
-  extension JSON {
-    /// The type and the content of a typed value.
-    var typed: (type: ValueType, content: JSON)? {
-      guard case .object(let members) = self, members.count == 1,
-        let type = ValueType(rawValue: members[0].name)
-      else { return nil }
-      return (type, members[0].value)
-    }
-
-    /// The components of a vector, whose fields these are; nil for those of another map.
-    var vector: [JSON]? {
-      guard case .object(let members) = self, members.count == 2,
-        case (.string, .string("__vector__"))? = self["__type__"]?.typed,
-        case (.array, let content)? = self["value"]?.typed,
-        case .array(let elements)? = content["values"]
-      else { return nil }
-      return elements
-    }
-  }
-
   // MARK: - Out of a database
 
-  extension DocumentSnapshot {
-    /// The fields, each a typed value; nil if the document does not exist.
-    var jsonFields: JSON? {
-      get throws { try jsonLine.flatMap { try JSONReader.read($0)["fields"] } }
-    }
-  }
-
-  extension JSON {
-    /// A number of an aggregation as a typed value.
+  extension Value {
+    /// A number of an aggregation.
     init(aggregate number: Any?) {
       guard let number = number as? NSNumber else {
-        self = ValueType.null(.null)
+        self = .null
         return
       }
       switch UInt8(bitPattern: number.objCType.pointee) {
-      case UInt8(ascii: "d"), UInt8(ascii: "f"):
-        let double = number.doubleValue
-        let word = double.isNaN ? "NaN" : double > 0 ? "Infinity" : "-Infinity"
-        self = ValueType.double(double.isFinite ? .double(double) : .string(word))
-      default: self = ValueType.integer(.string(String(number.int64Value)))
+      case UInt8(ascii: "d"), UInt8(ascii: "f"): self = .double(number.doubleValue)
+      default: self = .integer(number.int64Value)
       }
+    }
+
+    /// The number of an aggregation as a typed value.
+    var json: JSON {
+      let (type, content): (ValueType, JSON) =
+        switch self {
+        case .integer: (.integer, .string(brief))
+        case .double(let number): (.double, number.isFinite ? .double(number) : .string(brief))
+        default: (.null, .null)
+        }
+      return .object([JSON.Member(type.rawValue, content)])
     }
   }
 
