@@ -99,13 +99,19 @@ let package = Package(
 
     // Layer 1: text in, text out, without a database: JSON, times, literals, digits, similar names.
     .target(name: "HearthText"),
+    // Regular expressions, and words with their stems: what is found in texts.
+    .target(name: "HearthPatterns", dependencies: ["HearthText"]),
+    // Regions of the globe, and the cells that cover them.
+    .target(name: "HearthGeometry"),
     // Safe, concrete Swift over the C library; bytes in, bytes out.
     .target(name: "LMDB", dependencies: ["CLMDB"]),
 
     // Layer 2: the embedded database, and the interface for any other document store.
     .target(
       name: "HearthEngine",
-      dependencies: ["LMDB", "CXXHash", "HearthText", deques, logging],
+      dependencies: [
+        "LMDB", "CXXHash", "HearthText", "HearthPatterns", "HearthGeometry", deques, logging,
+      ],
       swiftSettings: callersIsolation),
 
     // The tables of a server, for the engine's backend of remote stores.
@@ -117,7 +123,8 @@ let package = Package(
     .target(
       name: "Hearth",
       dependencies: [
-        "HearthEngine", "HearthText", postgres.target("HearthPostgres"), deques, logging,
+        "HearthEngine", "HearthText", "HearthGeometry", postgres.target("HearthPostgres"), deques,
+        logging,
       ],
       swiftSettings: callersIsolation),
 
@@ -220,7 +227,8 @@ let package = Package(
     .target(
       name: "HearthReference",
       dependencies: [
-        "HearthEngine", "CReferenceStart", logging, postgres.target("HearthPostgres"),
+        "HearthEngine", "HearthGeometry", "HearthPatterns", "CReferenceStart", logging,
+        postgres.target("HearthPostgres"),
       ],
       path: "Tests/Reference"),
     .executableTarget(
@@ -254,11 +262,17 @@ let package = Package(
       name: "HearthTests",
       dependencies: [
         "Hearth", "HearthEngine", "HearthTesting", "FirebaseFirestore", "FirebaseCore",
-        "FirebaseSharedSwift", "CompilerCheck", "GrowthRoutes", "HearthReference", "HearthText",
-        "ProcessorTime", "TestSupport", macros.target("HearthMacros"),
+        "FirebaseSharedSwift", "CompilerCheck", "GrowthRoutes", "HearthGeometry", "HearthPatterns",
+        "HearthReference", "HearthText", "ProcessorTime", "TestSupport",
+        macros.target("HearthMacros"),
       ],
       resources: [.copy("Resources")]),
     .testTarget(name: "HearthTextTests", dependencies: ["HearthText", "TestSupport"]),
+    .testTarget(
+      name: "HearthPatternsTests",
+      dependencies: ["HearthPatterns", "ProcessorTime", "TestSupport"],
+      resources: [.copy("Resources")]),
+    .testTarget(name: "HearthGeometryTests", dependencies: ["HearthGeometry", "TestSupport"]),
     .testTarget(name: "HearthCELTests", dependencies: ["HearthCEL", "HearthText", "TestSupport"]),
     .testTarget(
       name: "HearthDataConnectTests",
@@ -327,10 +341,12 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// `.ci/run` sets it: tests then take half the time, and try the engine as it ships, with its assertions.
+// `.ci/run` sets it: tests then take half the time, and try the engine as it ships, with its assertions, and so
+// the modules below it.
 if Context.environment["HEARTH_OPTIMIZED_ENGINE"] != nil {
   let flags = ["-O", "-whole-module-optimization", "-num-threads", "2", "-assert-config", "Debug"]
-  for target in package.targets where target.name == "HearthEngine" {
+  let names: Set = ["HearthEngine", "HearthText", "HearthPatterns", "HearthGeometry"]
+  for target in package.targets where names.contains(target.name) {
     target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(flags)]
   }
 }

@@ -36,12 +36,15 @@ import Testing
       files.filter { Self.engine.row(of: $0)?.layer == layer }
     }
     let layerBelow = Set(
-      ["Sources/LMDB", "Sources/HearthText"].flatMap(SourceTree.swiftFiles(in:))
+      (["Sources/LMDB"] + Self.leaves).flatMap(SourceTree.swiftFiles(in:))
         .flatMap(\.declarations).map(\.name))
     for sentence in Self.upwardMentions(in: house, besides: layerBelow) {
       Issue.record("\(sentence)")
     }
   }
+
+  /// Modules that know no database.
+  static let leaves = ["Sources/HearthText", "Sources/HearthPatterns", "Sources/HearthGeometry"]
 
   @Test func `the text module imports nothing`() {
     let files = SourceTree.swiftFiles(in: "Sources/HearthText")
@@ -235,7 +238,7 @@ import Testing
     let files =
       [
         "Sources/Hearth", "Sources/HearthEngine", "Sources/HearthTesting", "Sources/HearthText",
-        "Sources/LMDB",
+        "Sources/HearthPatterns", "Sources/HearthGeometry", "Sources/LMDB",
       ]
       .flatMap(SourceTree.swiftFiles(in:))
     for file in files {
@@ -271,6 +274,8 @@ import Testing
   @Test(arguments: [
     ("Sources/Hearth", "Tests/HearthTests"), ("Sources/HearthEngine", "Tests/HearthTests"),
     ("Sources/LMDB", "Tests/LMDBTests"), ("Sources/HearthText", "Tests/HearthTextTests"),
+    ("Sources/HearthPatterns", "Tests/HearthPatternsTests"),
+    ("Sources/HearthGeometry", "Tests/HearthGeometryTests"),
     ("Sources/HearthTesting", "Tests/HearthTestingTests"),
     ("Sources/HearthCLI", "Tests/HearthCLITests"),
   ])

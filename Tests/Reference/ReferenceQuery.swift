@@ -1,5 +1,6 @@
 #if DEBUG
   @testable import HearthEngine
+  import HearthPatterns
 
   /// The results of a query once more: written to be obvious, on decoded documents. Shares with the
   /// engine only the values that describe a query.
@@ -160,8 +161,8 @@
           let expression = try? RegularExpression(pattern, options: options)
         else { return false }
         return try Array(text.utf8).withUnsafeBytes { bytes in
-          Result { () throws(Status) in try expression.isFound(in: bytes) }
-        }.get()
+          Result { () throws(RegularExpression.Failure) in try expression.isFound(in: bytes) }
+        }.mapError { Status($0) }.get()
       case .withinRegion:
         guard case .geoPoint(let point) = value, let region = comparison.region else {
           return false

@@ -1,4 +1,5 @@
 import Foundation
+internal import HearthGeometry
 
 /// A condition on documents, for `Query.whereFilter(_:)`.
 ///

@@ -1,3 +1,5 @@
+internal import HearthPatterns
+internal import HearthText
 internal import LMDB
 
 /// A search for words among the documents of one snapshot.

@@ -1,3 +1,5 @@
+internal import HearthGeometry
+
 /// Makes the entries of documents in one index, with full, untruncated keys.
 ///
 /// Reuse one for many documents: it remembers the positions of the fields.

@@ -1,3 +1,5 @@
+internal import HearthPatterns
+
 /// The state of an index.
 ///
 ///     building ──▶ ready ──▶ dropping ──▶ gone

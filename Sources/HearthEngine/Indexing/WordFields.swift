@@ -1,3 +1,5 @@
+internal import HearthPatterns
+
 /// The texts of an index on words, and of a search: fields with weights, and a language.
 ///
 /// A field is a string, or an array of strings. A word counts as often as the weight of its field

@@ -1,3 +1,5 @@
+internal import HearthGeometry
+
 extension GeoCell {
   /// On disk, as the component of an index: the bytes of a leaf, in the order of the leaves.
   static func key(_ leaf: UInt64) -> [UInt8] {

@@ -1,3 +1,6 @@
+internal import HearthGeometry
+internal import HearthPatterns
+
 /// One comparison, prepared: a lookup of the field, and the operand in stored form.
 struct FieldTest {
   enum Kind {
@@ -5,7 +8,7 @@ struct FieldTest {
     case arrayContains, `in`, arrayContainsAny, notIn
     case arrayContainsAll, arrayContainedIn
     case text(TextTest)
-    case pattern(RegularExpression, until: ReadDeadline?)
+    case pattern(RegularExpression, until: (any SearchDeadline)?)
     case region(GeoRegion)
     case relative(ReadTime, RelativeTime, isBefore: Bool)
     case inResults(JoinedValues), arrayContainsAnyInResults(JoinedValues)
@@ -127,7 +130,11 @@ struct FieldTest {
     case .inResults(let values): return try values.contains(value)
     case .pattern(let pattern, let deadline):
       guard let text = try value.stringBytes() else { return false }
-      return try pattern.isFound(in: text, until: deadline)
+      do throws(RegularExpression.Failure) {
+        return try pattern.isFound(in: text, until: deadline)
+      } catch {
+        throw Status(error)
+      }
     case .relative(let time, let relative, let isBefore):
       guard let instant = try value.timestamp() else { return false }
       return (instant <= time.boundary(relative)) == isBefore

@@ -1,3 +1,5 @@
+internal import HearthGeometry
+
 /// A range of component keys: from `lower`, included, to `upper`, excluded.
 ///
 ///     [k(v), end(k(v)))    exactly the value v, with any continuation of the key

@@ -1,4 +1,6 @@
 import Foundation
+package import HearthGeometry
+internal import HearthPatterns
 
 /// Comparisons with operands that are no values.
 extension StructuredQuery.Comparison {
@@ -57,7 +59,11 @@ extension StructuredQuery.Comparison {
   /// The prepared pattern. Throws `invalidArgument` for one that is not valid.
   func pattern() throws(Status) -> RegularExpression? {
     guard case .pattern(let pattern, let options) = operand else { return nil }
-    return try RegularExpression(pattern, options: options)
+    do throws(RegularExpression.Failure) {
+      return try RegularExpression(pattern, options: options)
+    } catch {
+      throw Status(error)
+    }
   }
 }
 
@@ -67,19 +73,5 @@ extension Instant {
     let (sum, overflow) = self.microseconds.addingReportingOverflow(microseconds)
     if overflow { return microseconds < 0 ? .earliest : .latest }
     return Swift.min(Swift.max(Instant(microseconds: sum), .earliest), .latest)
-  }
-}
-
-extension RegularExpression {
-  /// - Parameter options: Letters: `i` ignores case, `m` lets `^` and `$` match at lines, `s` lets `.`
-  ///   match newlines, `x` ignores white space and comments in the pattern.
-  init(_ pattern: String, options: String) throws(Status) {
-    for option in options where !"imsx".contains(option) {
-      throw .invalidArgument(
-        "'\(option)' is no option of a regular expression. Use i, m, s or x.")
-    }
-    try self.init(
-      pattern, ignoringCase: options.contains("i"), isMultiline: options.contains("m"),
-      dotMatchesNewlines: options.contains("s"), isExtended: options.contains("x"))
   }
 }

@@ -1,3 +1,5 @@
+internal import HearthGeometry
+
 /// Checks for what the Firestore server refuses, with its messages and in its order: operands, then
 /// disjunctions, then array membership, then inequality fields, then the total.
 extension StructuredQuery {
@@ -302,7 +304,7 @@ extension StructuredQuery.Comparison {
       }
     case .region:
       guard let region else { throw .invalidArgument("A region requires points.") }
-      try region.check()
+      do throws(GeoRegion.Invalid) { try region.check() } catch { throw Status(error) }
     case .comparison:
       guard let reached, ![.time, .results].contains(reached.operator.traits.operand) else {
         throw .invalidArgument(

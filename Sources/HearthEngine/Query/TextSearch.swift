@@ -1,4 +1,5 @@
 import Foundation
+internal import HearthPatterns
 
 /// A search for words in texts: the documents that have them, the best first.
 ///

@@ -1,4 +1,5 @@
 import Foundation
+import HearthGeometry
 import TestSupport
 import Testing
 

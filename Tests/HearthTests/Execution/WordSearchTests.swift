@@ -1,4 +1,5 @@
 import Foundation
+import HearthPatterns
 import TestSupport
 import Testing
 

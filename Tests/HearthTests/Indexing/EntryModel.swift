@@ -1,3 +1,6 @@
+import HearthGeometry
+import HearthPatterns
+
 @testable import Hearth
 @testable import HearthEngine
 

@@ -1,3 +1,4 @@
+import HearthPatterns
 import LMDB
 import TestSupport
 import Testing

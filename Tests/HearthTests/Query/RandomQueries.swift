@@ -1,4 +1,5 @@
 import Foundation
+import HearthGeometry
 
 @testable import Hearth
 @testable import HearthEngine

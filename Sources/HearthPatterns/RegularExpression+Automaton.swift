@@ -1,3 +1,4 @@
+internal import HearthText
 import Synchronization
 
 extension RegularExpression {
@@ -30,7 +31,7 @@ extension RegularExpression {
     /// The number of classes.
     private let width: Int
     private let stateLimit: Int
-    private let states: Guarded<States>
+    private let states: Mutex<States>
     // Allocated for all states. Relaxed: a transition is a number that changes once, from unknown,
     // and what a state contains is read with the lock.
     nonisolated(unsafe) private let transitions: UnsafeMutablePointer<Atomic<UInt16>>
@@ -53,7 +54,7 @@ extension RegularExpression {
       for index in 0..<count { (transitions + index).initialize(to: Atomic(Automaton.unknown)) }
       classTable = ClassTable(program)
       let simulation = Simulation(program)
-      states = Guarded(
+      states = Mutex(
         States(
           list: [simulation.state], ids: [simulation.state: Automaton.start],
           simulation: simulation))
@@ -67,11 +68,11 @@ extension RegularExpression {
       classTable.deallocate()
     }
 
-    /// Throws `SearchEnd`: `interrupted` if the deadline passes first, and `tooManySteps`. Whether
-    /// there are too many depends on the texts before, whose states take up space.
+    /// Nil after `Limit.steps`. Whether there are so many depends on the texts before, whose states take
+    /// up space. Throws `Failure.interrupted` if the deadline passes first.
     func isFound(
-      in text: UnsafeRawBufferPointer, until deadline: ReadDeadline? = nil
-    ) throws(SearchEnd) -> Bool {
+      in text: UnsafeRawBufferPointer, until deadline: (any SearchDeadline)? = nil
+    ) throws(Failure) -> Bool? {
       var classes = TextClasses(text, classTable)
       var state = Automaton.start
       while let next = classes.next() {
@@ -130,9 +131,6 @@ extension RegularExpression {
       }
     }
   }
-
-  /// Why a search ends without a result.
-  enum SearchEnd: Error { case tooManySteps, interrupted }
 
   /// The nondeterministic automaton, between two scalars of a text.
   struct Simulation: Sendable {
@@ -197,14 +195,14 @@ extension RegularExpression {
       return hasFailed ? .failed : .undecided
     }
 
-    /// Reads the rest of a text.
+    /// Reads the rest of a text. Nil after `Limit.steps`.
     mutating func run(
-      _ program: Program, _ classes: inout TextClasses, _ deadline: ReadDeadline?
-    ) throws(SearchEnd) -> Bool {
+      _ program: Program, _ classes: inout TextClasses, _ deadline: (any SearchDeadline)?
+    ) throws(Failure) -> Bool? {
       reachedCount = 0
       var lastCheck = 0
       while let next = classes.next() {
-        if reachedCount > Limit.steps { throw .tooManySteps }
+        if reachedCount > Limit.steps { return nil }
         if let deadline, reachedCount - lastCheck > 1024 {
           if deadline.hasPassed { throw .interrupted }
           lastCheck = reachedCount
@@ -279,31 +277,15 @@ extension RegularExpression {
         position += 1
         return Int(table.low[Int(byte)])
       }
-      return table.scalarClass(of: decoded(byte))
+      let scalar = text.scalar(at: position)
+      position += scalar.byteCount
+      return table.scalarClass(of: scalar.value)
     }
 
     private mutating func nextAtEnd() -> Int? {
       guard position <= text.count else { return nil }
       position += 1
       return position <= text.count ? table.finalNewline : table.textEnd
-    }
-
-    /// The scalar at `position`, or U+FFFD for one byte that does not begin a valid sequence.
-    private mutating func decoded(_ lead: UInt8) -> UInt32 {
-      let length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2
-      position += 1
-      guard lead >= 0xC2, lead <= 0xF4, position + length - 1 <= text.count else { return 0xFFFD }
-      var value = UInt32(lead) & (0x7F >> UInt32(length))
-      for offset in 0..<length - 1 {
-        let byte = text[position + offset]
-        guard byte & 0xC0 == 0x80 else { return 0xFFFD }
-        value = value << 6 | UInt32(byte & 0x3F)
-      }
-      // Longer than necessary, a surrogate, or beyond Unicode.
-      let minimum: UInt32 = length == 4 ? 0x10000 : length == 3 ? 0x800 : 0x80
-      guard value >= minimum, Unicode.Scalar(value) != nil else { return 0xFFFD }
-      position += length - 1
-      return value
     }
   }
 }

@@ -14,7 +14,7 @@
 /// order of an arithmetic operation in `leaf(latitude:longitude:)` changes the file format. It uses
 /// only operations that IEEE 754 rounds in one way (+, -, ×, ÷ and √; no fused multiply-add, and no
 /// function of the C library), so every machine computes the same id.
-struct GeoCell: Hashable, Sendable {
+package struct GeoCell: Hashable, Sendable {
   static let maximumLevel = 30
 
   let id: UInt64
@@ -61,7 +61,7 @@ extension GeoCell {
   ///
   /// 180 and -180 are the same meridian, and a pole is one point at any longitude. Coordinates out
   /// of range, infinities and NaN have an unspecified id.
-  static func leaf(latitude: Double, longitude: Double) -> UInt64 {
+  package static func leaf(latitude: Double, longitude: Double) -> UInt64 {
     let point = point(latitude: latitude, longitude: longitude)
     let (x, y, z) = (abs(point.x), abs(point.y), abs(point.z))
     let axis = x > y ? (x > z ? 0 : 2) : (y > z ? 1 : 2)

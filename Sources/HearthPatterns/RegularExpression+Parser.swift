@@ -1,3 +1,5 @@
+internal import HearthText
+
 extension RegularExpression {
   /// Translates a pattern into code, in one pass. Open groups are on a list, not on the call stack.
   struct Parser {
@@ -41,9 +43,9 @@ extension RegularExpression {
     private(set) var sets: [ScalarSet] = []
     private var setIndexes: [ScalarSet: Int] = [:]
 
-    init(_ pattern: String, _ options: Options) throws(Status) {
+    init(_ pattern: String, _ options: Options) throws(Failure) {
       guard pattern.utf8.count <= Limit.patternBytes else {
-        throw .invalidArgument(
+        throw .invalid(
           "The regular expression is longer than \(Limit.patternBytes) bytes. Shorten it.")
       }
       scalars = Array(pattern.unicodeScalars)
@@ -51,7 +53,7 @@ extension RegularExpression {
       groups = [Group(position: 0, outerOptions: options)]
     }
 
-    mutating func parse() throws(Status) -> Fragment {
+    mutating func parse() throws(Failure) -> Fragment {
       while position < scalars.count {
         let start = position
         if skipQuoteMark() || skipExtendedSpace() { continue }
@@ -70,7 +72,7 @@ extension RegularExpression {
       return try endGroup(at: 0)
     }
 
-    private mutating func parse(_ scalar: Unicode.Scalar, at start: Int) throws(Status) {
+    private mutating func parse(_ scalar: Unicode.Scalar, at start: Int) throws(Failure) {
       switch scalar {
       case "(": try beginGroup(at: start)
       case ")":
@@ -118,20 +120,20 @@ extension RegularExpression {
       _modify { yield &groups[groups.count - 1] }
     }
 
-    private mutating func append(_ fragment: Fragment, at start: Int) throws(Status) {
+    private mutating func append(_ fragment: Fragment, at start: Int) throws(Failure) {
       innermost.endLast()
       try checkSize(innermost.sequence.code.count + fragment.code.count, at: start)
       innermost.last = fragment
     }
 
-    private mutating func append(set: ScalarSet, at start: Int) throws(Status) {
+    private mutating func append(set: ScalarSet, at start: Int) throws(Failure) {
       if let index = setIndexes[set] { return try append(Fragment(index, of: set), at: start) }
       setIndexes[set] = sets.count
       sets.append(set)
       try append(Fragment(sets.count - 1, of: set), at: start)
     }
 
-    private mutating func append(literal: Unicode.Scalar, at start: Int) throws(Status) {
+    private mutating func append(literal: Unicode.Scalar, at start: Int) throws(Failure) {
       try append(set: foldedIfNeeded(ScalarSet(literal)), at: start)
     }
 
@@ -139,14 +141,14 @@ extension RegularExpression {
       options.contains(.ignoringCase) ? set.ignoringCase : set
     }
 
-    private mutating func endGroup(at start: Int) throws(Status) -> Fragment {
+    private mutating func endGroup(at start: Int) throws(Failure) -> Fragment {
       innermost.endAlternative()
       let fragment = Fragment(anyOf: innermost.alternatives)
       try checkSize(fragment.code.count, at: start)
       return fragment
     }
 
-    private func checkSize(_ count: Int, at start: Int) throws(Status) {
+    private func checkSize(_ count: Int, at start: Int) throws(Failure) {
       guard count > Limit.instructions else { return }
       throw failure(
         "The program has more than \(Limit.instructions) instructions. Repeat less.",
@@ -157,7 +159,7 @@ extension RegularExpression {
 
     private mutating func repeatLast(
       _ minimum: Int, _ maximum: Int?, at start: Int
-    ) throws(Status) {
+    ) throws(Failure) {
       guard let last = innermost.last else {
         throw failure(
           "The quantifier has nothing to repeat. Write \"\\\(scalars[start])\" for the character.",
@@ -182,7 +184,7 @@ extension RegularExpression {
     /// The counts of `{2}`, `{2,}` and `{2,5}`; nil if the brace is a literal.
     private mutating func counts(
       at start: Int
-    ) throws(Status) -> (minimum: Int, maximum: Int?)? {
+    ) throws(Failure) -> (minimum: Int, maximum: Int?)? {
       let minimum = count()
       var maximum = minimum
       if take(",") { maximum = count() }
@@ -213,7 +215,7 @@ extension RegularExpression {
 
     // MARK: Groups
 
-    private mutating func beginGroup(at start: Int) throws(Status) {
+    private mutating func beginGroup(at start: Int) throws(Failure) {
       guard groups.count <= Limit.nesting else {
         throw failure("Groups can be at most \(Limit.nesting) levels deep.", at: start)
       }
@@ -253,7 +255,7 @@ extension RegularExpression {
       groups.append(Group(position: start, outerOptions: outerOptions))
     }
 
-    private mutating func parseGroupName(until end: Unicode.Scalar, at start: Int) throws(Status) {
+    private mutating func parseGroupName(until end: Unicode.Scalar, at start: Int) throws(Failure) {
       var name = ""
       while let scalar = peek, scalar != end {
         name.unicodeScalars.append(scalar)
@@ -272,7 +274,7 @@ extension RegularExpression {
     }
 
     /// Parses `i-s:` and `i-s)`. True if a group begins.
-    private mutating func parseOptions(at start: Int) throws(Status) -> Bool {
+    private mutating func parseOptions(at start: Int) throws(Failure) -> Bool {
       var options = self.options
       var isRemoving = false
       while let scalar = peek {
@@ -298,7 +300,7 @@ extension RegularExpression {
 
     // MARK: Character classes
 
-    private mutating func characterClass(at start: Int) throws(Status) -> ScalarSet {
+    private mutating func characterClass(at start: Int) throws(Failure) -> ScalarSet {
       let unclosed = failure(
         "The character class is not closed. Add \"]\", or write \"\\[\" for the character.",
         at: start)
@@ -344,7 +346,7 @@ extension RegularExpression {
     }
 
     /// Rejects `[:alpha:]`, which is meant to be `[[:alpha:]]`.
-    private func checkNotPOSIX(at start: Int) throws(Status) {
+    private func checkNotPOSIX(at start: Int) throws(Failure) {
       guard peek == ":", let end = scalars[position...].firstIndex(of: "]"), end > position + 1,
         scalars[end - 1] == ":"
       else { return }
@@ -354,14 +356,14 @@ extension RegularExpression {
 
     private mutating func classItem(
       _ scalar: Unicode.Scalar, at start: Int
-    ) throws(Status) -> Escape {
+    ) throws(Failure) -> Escape {
       if scalar == "\\" { return try escape(at: start, inClass: true) }
       if scalar == "[", let set = try posixClass(at: start) { return .set(set) }
       return .scalar(scalar)
     }
 
     /// The class of `[:alpha:]`; nil if the bracket is a literal.
-    private mutating func posixClass(at start: Int) throws(Status) -> ScalarSet? {
+    private mutating func posixClass(at start: Int) throws(Failure) -> ScalarSet? {
       guard let delimiter = peek, delimiter == ":" || delimiter == "." || delimiter == "=" else {
         return nil
       }
@@ -385,7 +387,7 @@ extension RegularExpression {
 
     // MARK: Escapes
 
-    private mutating func escape(at start: Int, inClass: Bool) throws(Status) -> Escape {
+    private mutating func escape(at start: Int, inClass: Bool) throws(Failure) -> Escape {
       guard let scalar = peek else {
         throw failure(
           "The pattern ends with a backslash. Write \"\\\\\" for the character.", at: start)
@@ -432,11 +434,13 @@ extension RegularExpression {
     /// `\x41`, `\x{1F600}` and `\u0041`.
     private mutating func hexadecimal(
       _ kind: Unicode.Scalar, at start: Int
-    ) throws(Status) -> Unicode.Scalar {
+    ) throws(Failure) -> Unicode.Scalar {
       let hasBraces = kind == "x" && take("{")
       let digits = hasBraces ? 1...6 : kind == "x" ? 2...2 : 4...4
       var (value, count): (UInt32, Int) = (0, 0)
-      while count < digits.upperBound, let digit = peek?.hexadecimalDigit {
+      while count < digits.upperBound,
+        let digit = peek.flatMap({ UInt8(exactly: $0.value)?.hexadecimalValue })
+      {
         value = value << 4 | digit
         count += 1
         position += 1
@@ -457,7 +461,7 @@ extension RegularExpression {
     /// `\p{Lu}`, `\p{^Lu}` and `\pL`.
     private mutating func property(
       isNegated: Bool, at start: Int
-    ) throws(Status) -> ScalarSet {
+    ) throws(Failure) -> ScalarSet {
       var name = ""
       if take("{") {
         while let scalar = peek, scalar != "}" {
@@ -517,33 +521,22 @@ extension RegularExpression {
 
     // MARK: Errors
 
-    private func failure(_ problem: String, at position: Int) -> Status {
-      .invalidArgument("The regular expression is invalid at position \(position): \(problem)")
+    private func failure(_ problem: String, at position: Int) -> Failure {
+      .invalid("The regular expression is invalid at position \(position): \(problem)")
     }
 
-    private func unsupported(_ construct: String, at position: Int) -> Status {
+    private func unsupported(_ construct: String, at position: Int) -> Failure {
       failure("\(construct) cannot be matched in linear time. Remove it.", at: position)
     }
 
-    private func unclosedGroup(at position: Int) -> Status {
+    private func unclosedGroup(at position: Int) -> Failure {
       failure("The group is not closed. Add \")\".", at: position)
     }
 
-    private func unknownGroup(at position: Int) -> Status {
+    private func unknownGroup(at position: Int) -> Failure {
       failure(
         "The group is not known. The options are i, m, s and x; write \"\\(\" for the character.",
         at: position)
-    }
-  }
-}
-
-extension Unicode.Scalar {
-  fileprivate var hexadecimalDigit: UInt32? {
-    switch self {
-    case "0"..."9": value - 0x30
-    case "A"..."F": value - 0x41 + 10
-    case "a"..."f": value - 0x61 + 10
-    default: nil
     }
   }
 }

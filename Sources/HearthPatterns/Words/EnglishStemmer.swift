@@ -4,7 +4,7 @@
 /// A `y` that is a consonant is marked as `Y`. The rules for apostrophes at both ends are left out:
 /// the tokenizer passes no such words.
 enum EnglishStemmer {
-  private static func isVowel(_ letter: UInt8) -> Bool {
+  static func isVowel(_ letter: UInt8) -> Bool {
     switch letter {
     case UInt8(ascii: "a"), UInt8(ascii: "e"), UInt8(ascii: "i"), UInt8(ascii: "o"),
       UInt8(ascii: "u"), UInt8(ascii: "y"):

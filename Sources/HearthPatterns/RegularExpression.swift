@@ -21,7 +21,7 @@
 /// Only "\n" is a newline. A text is a sequence of Unicode scalars: "é" composed and decomposed are
 /// different. Case is ignored by simple case folding: "ß" matches "ẞ", but not "ss". Escapes of
 /// classes such as `\w` are not folded.
-struct RegularExpression: Hashable, Sendable {
+package struct RegularExpression: Hashable, Sendable {
   /// The maximum of each size.
   enum Limit {
     static let patternBytes = 4096
@@ -41,12 +41,12 @@ struct RegularExpression: Hashable, Sendable {
     static let extended = Options(rawValue: 8)
   }
 
-  let pattern: String
+  package let pattern: String
   let options: Options
   /// The text with which every match begins, if a match can only begin at the text's beginning.
   ///
   /// Nil if that is not known, or if there is no such text: `abc`, `(?i)^abc`, `(?m)^abc`, `^.`.
-  let anchoredPrefix: String?
+  package let anchoredPrefix: String?
   /// A part of every text in which the pattern is found, if one is known.
   let requiredLiteral: String?
 
@@ -60,12 +60,12 @@ struct RegularExpression: Hashable, Sendable {
   ///   - isMultiline: `^` and `$` also match at newlines.
   ///   - isExtended: White space and comments (`# ...`) in the pattern are ignored.
   ///   - stateLimit: How many states of the deterministic automaton are kept, at most.
-  /// - Throws: `invalidArgument` if the pattern is malformed, too large or not supported. The
+  /// - Throws: `Failure.invalid` if the pattern is malformed, too large or not supported. The
   ///   position in the message is the number of Unicode scalars before the error.
   init(
     _ pattern: String, ignoringCase: Bool = false, isMultiline: Bool = false,
     dotMatchesNewlines: Bool = false, isExtended: Bool = false, stateLimit: Int = 1000
-  ) throws(Status) {
+  ) throws(Failure) {
     var options: Options = []
     if ignoringCase { options.insert(.ignoringCase) }
     if isMultiline { options.insert(.multiline) }
@@ -94,56 +94,66 @@ struct RegularExpression: Hashable, Sendable {
   /// - Parameters:
   ///   - text: UTF-8. Each byte that is not part of a valid sequence is read as U+FFFD.
   ///   - deadline: When the search may end without a result.
-  /// - Throws: `invalidArgument` for a text that takes more than `Limit.steps`, and
-  ///   `Status.interrupted` after the deadline.
-  func isFound(
-    in text: UnsafeRawBufferPointer, until deadline: ReadDeadline? = nil
-  ) throws(Status) -> Bool {
+  /// - Throws: `Failure.invalid` for a text that takes more than `Limit.steps`, and
+  ///   `Failure.interrupted` after the deadline.
+  package func isFound(
+    in text: UnsafeRawBufferPointer, until deadline: (any SearchDeadline)? = nil
+  ) throws(Failure) -> Bool {
     if deadline?.isTooSoon(for: text.count) == true { throw .interrupted }
     if let literalSearch {
       guard literalSearch.isFound(in: text) else { return false }
       if isLiteral { return true }
     }
-    do throws(SearchEnd) {
-      return try automaton.isFound(in: text, until: deadline)
-    } catch .interrupted {
-      throw .interrupted
-    } catch {
-      return try isFoundAlone(in: text, until: deadline)
+    if let isFound = try automaton.isFound(in: text, until: deadline) { return isFound }
+    // Searches as if the text was the first. The states of other texts may have left no space for those
+    // of this one, which would make the error depend on them.
+    if let isFound = try automaton.withoutStates().isFound(in: text, until: deadline) {
+      return isFound
     }
-  }
-
-  /// Searches as if the text was the first. The states of other texts may have left no space for those
-  /// of this one, which would make the error depend on them.
-  private func isFoundAlone(
-    in text: UnsafeRawBufferPointer, until deadline: ReadDeadline?
-  ) throws(Status) -> Bool {
-    do throws(SearchEnd) {
-      return try automaton.withoutStates().isFound(in: text, until: deadline)
-    } catch .interrupted {
-      throw .interrupted
-    } catch {
-      throw .invalidArgument(
-        "The regular expression takes more than \(Limit.steps) steps in a text of \(text.count) "
-          + "bytes. Use fewer or shorter repetitions.")
-    }
+    throw .invalid(
+      "The regular expression takes more than \(Limit.steps) steps in a text of \(text.count) "
+        + "bytes. Use fewer or shorter repetitions.")
   }
 
   /// Patterns are compared by their bytes, as strings are elsewhere.
-  static func == (lhs: RegularExpression, rhs: RegularExpression) -> Bool {
+  package static func == (lhs: RegularExpression, rhs: RegularExpression) -> Bool {
     lhs.options == rhs.options && lhs.pattern.utf8.elementsEqual(rhs.pattern.utf8)
   }
 
-  func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     hasher.combine(pattern)
     hasher.combine(options)
   }
 }
 
-extension Status {
-  /// A search ended before it had a result, because the deadline passed. Becomes
-  /// `ReadDeadline.Passed`.
-  static let interrupted = Status(.cancelled, "The deadline of a read passed.")
+extension RegularExpression {
+  /// Why there is no expression, or no result of a search.
+  package enum Failure: Error, Equatable {
+    /// The pattern is malformed, too large or not supported, or takes too many steps. A sentence says how to
+    /// change it.
+    case invalid(String)
+    /// The deadline passed before the search had a result.
+    case interrupted
+  }
+
+  /// - Parameter options: Letters: `i` ignores case, `m` lets `^` and `$` match at lines, `s` lets `.`
+  ///   match newlines, `x` ignores white space and comments in the pattern.
+  package init(_ pattern: String, options: String) throws(Failure) {
+    for option in options where !"imsx".contains(option) {
+      throw .invalid("'\(option)' is no option of a regular expression. Use i, m, s or x.")
+    }
+    try self.init(
+      pattern, ignoringCase: options.contains("i"), isMultiline: options.contains("m"),
+      dotMatchesNewlines: options.contains("s"), isExtended: options.contains("x"))
+  }
+}
+
+/// When the result of a search is not wanted any more.
+package protocol SearchDeadline: Sendable {
+  var hasPassed: Bool { get }
+
+  /// Whether a search that may look at so many bytes is not to begin.
+  func isTooSoon(for byteCount: Int) -> Bool
 }
 
 extension String {

@@ -1,3 +1,5 @@
+internal import HearthText
+
 extension RegularExpression {
   /// An instruction of the nondeterministic automaton (Thompson's construction).
   ///

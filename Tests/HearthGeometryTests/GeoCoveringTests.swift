@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import HearthEngine
+@testable import HearthGeometry
 
 @Suite struct GeoCoveringTests {
   private typealias Point = RandomPlaces.Point

@@ -1,4 +1,5 @@
 import Foundation
+internal import HearthText
 
 /// Divides text into the words of a full-text index, folds them and reduces them to stems.
 ///
@@ -16,10 +17,10 @@ import Foundation
 ///
 /// Words are folded as `ScalarFolding` describes, without `_` at their ends. A folded word of more
 /// than `maximumScalars` scalars is cut to that length.
-struct WordTokenizer: Sendable {
+package struct WordTokenizer: Sendable {
   /// The form of a word that `forEachWord` passes.
   // On disk. Changing a raw value changes the file format.
-  enum Form: UInt8, Sendable {
+  package enum Form: UInt8, Sendable {
     /// The stem. Without stemming, the folded word.
     case stem = 0
     /// The folded word. Passed after the stem, and only if the two differ.
@@ -28,11 +29,11 @@ struct WordTokenizer: Sendable {
 
   static let maximumScalars = 64
 
-  let language: WordLanguage
+  package let language: WordLanguage
   /// Off only in tests, to compare the two paths.
   var readsASCIIByBytes = true
 
-  init(_ language: WordLanguage) { self.language = language }
+  package init(_ language: WordLanguage) { self.language = language }
 
   /// Calls `body` with each word of the text in order, as UTF-8 bytes that are valid during the
   /// call, with its form and its position. Positions count words: 0, 1, 2, …
@@ -48,7 +49,7 @@ struct WordTokenizer: Sendable {
   /// stem is "happi", for "happi".
   ///
   /// Bytes that are not UTF-8 end a word.
-  func forEachWord(
+  package func forEachWord(
     in text: UnsafeRawBufferPointer,
     _ body: (_ word: UnsafeRawBufferPointer, _ position: Int, _ form: Form) throws -> Void
   ) rethrows {
@@ -67,7 +68,7 @@ struct WordTokenizer: Sendable {
   }
 
   /// The stems of the words of `text`, in order.
-  func words(in text: String) -> [String] {
+  package func words(in text: String) -> [String] {
     var words: [String] = []
     forEachWord(in: text) { word, _, form in
       if form == .stem { words.append(String(decoding: word, as: UTF8.self)) }
@@ -80,7 +81,7 @@ struct WordTokenizer: Sendable {
   ///
   /// Law: the folding of a beginning of a word is a beginning of the folding of the word, if the
   /// beginning ends between characters.
-  func foldedPrefix(_ text: String) -> String {
+  package func foldedPrefix(_ text: String) -> String {
     var last: [UInt8] = []
     // The full form is passed last.
     forEachWord(in: text) { word, _, _ in last = Array(word) }
@@ -158,7 +159,7 @@ private struct WordScanner {
   mutating func next() -> Bool {
     while index < text.count {
       let byte = text[index]
-      if byte < 0x80, !Self.isWordByte(byte) {
+      if byte < 0x80, !byte.isASCIIWord {
         index += 1
         continue
       }
@@ -174,17 +175,6 @@ private struct WordScanner {
   }
 
   // MARK: ASCII
-
-  @inline(__always)
-  private static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- 0x61 < 26 }
-
-  @inline(__always)
-  private static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
-
-  @inline(__always)
-  private static func isWordByte(_ byte: UInt8) -> Bool {
-    isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "_")
-  }
 
   /// Reads a word of ASCII bytes at `index`. False, and nothing is read, if the word has other
   /// scalars.
@@ -209,7 +199,7 @@ private struct WordScanner {
           trimmedCount = count
           continue
         }
-        guard Self.isWordByte(byte) else { break }
+        guard byte.isASCIIWord else { break }
         end &+= 1
         if count < Self.limit, count > 0 || byte != UInt8(ascii: "_") {
           folded[count] = byte
@@ -243,36 +233,16 @@ private struct WordScanner {
   private static func joins(_ before: UInt8, _ after: UInt8, over middle: UInt8) -> Bool {
     switch middle {
     case UInt8(ascii: "."), UInt8(ascii: "'"):
-      isLetter(before) && isLetter(after) || isDigit(before) && isDigit(after)
-    case UInt8(ascii: ","), UInt8(ascii: ";"): isDigit(before) && isDigit(after)
+      before.isASCIILetter && after.isASCIILetter || before.isASCIIDigit && after.isASCIIDigit
+    case UInt8(ascii: ","), UInt8(ascii: ";"): before.isASCIIDigit && after.isASCIIDigit
     default: false
     }
   }
 
   // MARK: Scalars
 
-  /// The scalar at `offset` and the count of its bytes. An invalid byte is read as U+FFFD, which
-  /// ends a word.
-  private func scalar(at offset: Int) -> (value: UInt32, byteCount: Int) {
-    let first = text[offset]
-    if first < 0x80 { return (UInt32(first), 1) }
-    let invalid = (value: UInt32(0xFFFD), byteCount: 1)
-    let byteCount = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4
-    guard first >= 0xC2, first < 0xF5, offset + byteCount <= text.count else { return invalid }
-    var value = UInt32(first) & (0x7F >> UInt32(byteCount))
-    for continuation in text[offset + 1..<offset + byteCount] {
-      guard continuation & 0xC0 == 0x80 else { return invalid }
-      value = value << 6 | UInt32(continuation & 0x3F)
-    }
-    // Overlong forms, surrogates and numbers beyond Unicode.
-    guard value >= (byteCount == 2 ? 0x80 : byteCount == 3 ? 0x800 : 0x10000),
-      Unicode.Scalar(value) != nil
-    else { return invalid }
-    return (value, byteCount)
-  }
-
   private func wordBreak(at offset: Int) -> (wordBreak: WordBreak, byteCount: Int) {
-    let (value, byteCount) = scalar(at: offset)
+    let (value, byteCount) = text.scalar(at: offset)
     return (ScalarFolding.plain[value].wordBreak, byteCount)
   }
 
@@ -336,7 +306,7 @@ private struct WordScanner {
     var count = 0
     var offset = range.lowerBound
     while offset < range.upperBound {
-      let (value, byteCount) = scalar(at: offset)
+      let (value, byteCount) = text.scalar(at: offset)
       let entry = folding[value]
       if entry.composes { return foldComposing(range, by: folding) }
       for scalar in entry.scalars {
@@ -358,7 +328,7 @@ private struct WordScanner {
     var uncomposedCount = 0
     // Normalization takes quadratic time in a run of marks. No text has as many as this lets pass.
     while offset < range.upperBound, uncomposedCount <= Self.limit, count < 8 * Self.limit {
-      let (value, byteCount) = scalar(at: offset)
+      let (value, byteCount) = text.scalar(at: offset)
       let entry = folding[value]
       for value in entry.scalars {
         if let scalar = Unicode.Scalar(value) { word.append(scalar) }

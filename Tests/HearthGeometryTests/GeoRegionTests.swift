@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import HearthEngine
+@testable import HearthGeometry
 
 @Suite struct GeoRegionTests {
   private func distance(_ one: RandomPlaces.Point, _ other: RandomPlaces.Point) -> Double {
@@ -195,7 +195,7 @@ import Testing
     (.polygon(many), "10001 vertices. Simplify it to at most 10000"),
   ])
   func `a region without a meaning is refused with a reason`(region: GeoRegion, reason: String) {
-    let error = #expect(throws: Status.self) { try region.check() }
+    let error = #expect(throws: GeoRegion.Invalid.self) { try region.check() }
     #expect(error?.message.contains(reason) == true, "\(error?.message ?? "")")
   }
 

@@ -15,8 +15,8 @@ package enum GeoRegion: Hashable, Sendable {
   case polygon([Vertex])
 
   package struct Vertex: Hashable, Sendable {
-    var latitude: Double
-    var longitude: Double
+    package var latitude: Double
+    package var longitude: Double
 
     package init(latitude: Double, longitude: Double) {
       self.latitude = latitude
@@ -30,29 +30,35 @@ package enum GeoRegion: Hashable, Sendable {
 // MARK: - Checking
 
 extension GeoRegion {
-  /// Throws `invalidArgument` for a region that has no meaning.
-  func check() throws(Status) {
+  /// Why a region has no meaning: a sentence says how to change it.
+  package struct Invalid: Error {
+    package let message: String
+
+    fileprivate init(_ message: String) { self.message = message }
+  }
+
+  package func check() throws(Invalid) {
     switch self {
     case .circle(let latitude, let longitude, let radius):
       try Self.check("center", latitude: latitude, longitude: longitude)
       guard radius >= 0, radius.isFinite else {
-        throw .invalidArgument(
+        throw Invalid(
           "The radius of a circle is \(radius). Use a finite number of meters, 0 or greater.")
       }
     case .box(let south, let west, let north, let east):
       try Self.check("south-west corner", latitude: south, longitude: west)
       try Self.check("north-east corner", latitude: north, longitude: east)
       guard south <= north else {
-        throw .invalidArgument(
+        throw Invalid(
           "The south of a box, \(south), is greater than its north, \(north). Exchange them.")
       }
     case .polygon(let vertices): try Self.check(vertices)
     }
   }
 
-  private static func check(_ vertices: [Vertex]) throws(Status) {
+  private static func check(_ vertices: [Vertex]) throws(Invalid) {
     guard vertices.count <= vertexLimit else {
-      throw .invalidArgument(
+      throw Invalid(
         "A polygon has \(vertices.count) vertices. Simplify it to at most \(vertexLimit).")
     }
     for vertex in vertices {
@@ -61,12 +67,12 @@ extension GeoRegion {
     guard let first = vertices.first, let second = vertices.first(where: { $0 != first }),
       vertices.contains(where: { $0 != first && $0 != second })
     else {
-      throw .invalidArgument("A polygon needs at least 3 different vertices. Add the missing ones.")
+      throw Invalid("A polygon needs at least 3 different vertices. Add the missing ones.")
     }
     var previous = vertices[vertices.count - 1]
     for vertex in vertices {
       guard abs(vertex.longitude - previous.longitude) <= 180 else {
-        throw .invalidArgument(
+        throw Invalid(
           "An edge of a polygon goes from longitude \(previous.longitude) to "
             + "\(vertex.longitude), more than 180 degrees. Split the polygon at the antimeridian.")
       }
@@ -76,13 +82,13 @@ extension GeoRegion {
 
   private static func check(
     _ name: String, latitude: Double, longitude: Double
-  ) throws(Status) {
+  ) throws(Invalid) {
     guard (-90...90).contains(latitude) else {
-      throw .invalidArgument(
+      throw Invalid(
         "The latitude of a \(name) is \(latitude). Use a number of degrees from -90 to 90.")
     }
     guard (-180...180).contains(longitude) else {
-      throw .invalidArgument(
+      throw Invalid(
         "The longitude of a \(name) is \(longitude). Use a number of degrees from -180 to 180.")
     }
   }
@@ -92,7 +98,7 @@ extension GeoRegion {
 
 extension GeoRegion {
   /// Allocates nothing. False for coordinates out of range, and for NaN.
-  func contains(latitude: Double, longitude: Double) -> Bool {
+  package func contains(latitude: Double, longitude: Double) -> Bool {
     guard abs(latitude) <= 90, abs(longitude) <= 180 else { return false }
     switch self {
     case .circle(let centerLatitude, let centerLongitude, let radius):
@@ -151,7 +157,7 @@ extension GeoRegion {
   ///
   /// The haversine formula, with the haversines of both arcs between the points: accurate near the
   /// point and near its antipode. `atan2` may differ in the last place between machines.
-  static func distance(
+  package static func distance(
     fromLatitude latitude: Double, longitude: Double, toLatitude otherLatitude: Double,
     longitude otherLongitude: Double
   ) -> Double {

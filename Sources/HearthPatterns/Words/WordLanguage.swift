@@ -1,6 +1,6 @@
 /// The language by which words are folded and stemmed.
 // On disk. Changing a raw value changes the file format. A change of a stemmer needs new indexes.
-enum WordLanguage: UInt8, Sendable, CaseIterable {
+package enum WordLanguage: UInt8, Sendable, CaseIterable {
   /// Words are folded and not stemmed.
   case none = 0
   case english = 1
@@ -9,14 +9,14 @@ enum WordLanguage: UInt8, Sendable, CaseIterable {
 
   /// The language of an ISO 639-1 code, in any case, with or without a region ("en", "de-AT"), or
   /// "simple". Nil if words of the language are not stemmed here.
-  init?(code: String) {
+  package init?(code: String) {
     let primary = code.lowercased().prefix { $0 != "-" && $0 != "_" }
     guard let language = Self.allCases.first(where: { $0.code == primary }) else { return nil }
     self = language
   }
 
   /// The ISO 639-1 code, or "simple" for `none`.
-  var code: String {
+  package var code: String {
     switch self {
     case .none: "simple"
     case .english: "en"

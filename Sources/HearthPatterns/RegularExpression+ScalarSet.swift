@@ -1,3 +1,5 @@
+internal import HearthText
+
 extension RegularExpression {
   /// A set of Unicode scalars: sorted ranges with gaps between them.
   struct ScalarSet: Hashable, Sendable {

@@ -1,11 +1,12 @@
 /// A search for a sequence in others, in linear time (Knuth, Morris and Pratt).
-struct SequenceSearch<Element: Equatable & Sendable>: Sendable {
-  let wanted: [Element]
+/// Inlined, so that it is specialised for the elements of another module.
+package struct SequenceSearch<Element: Equatable & Sendable>: Sendable {
+  @usableFromInline let wanted: [Element]
   /// For each beginning of the sequence, the length of its longest proper suffix that is a beginning,
   /// too.
-  let borders: [Int]
+  @usableFromInline let borders: [Int]
 
-  init(_ wanted: [Element]) {
+  @inlinable package init(_ wanted: [Element]) {
     var borders = [Int](repeating: 0, count: wanted.count)
     var length = 0
     for index in wanted.indices.dropFirst() {
@@ -17,7 +18,7 @@ struct SequenceSearch<Element: Equatable & Sendable>: Sendable {
     self.borders = borders
   }
 
-  func isFound(in elements: some Sequence<Element>) -> Bool {
+  @inlinable package func isFound(in elements: some Sequence<Element>) -> Bool {
     if wanted.isEmpty { return true }
     var matched = 0
     for element in elements {

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import HearthEngine
+@testable import HearthPatterns
 
 @Suite struct ScalarFoldingTests {
   @Test func `threads that fill the table at once read the same foldings`() {

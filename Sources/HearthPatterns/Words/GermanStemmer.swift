@@ -4,12 +4,7 @@
 /// `u` and `y` between vowels are marked as `U` and `Y`. Folding has replaced ß by ss before.
 enum GermanStemmer {
   private static func isVowel(_ letter: UInt8) -> Bool {
-    switch letter {
-    case UInt8(ascii: "a"), UInt8(ascii: "e"), UInt8(ascii: "i"), UInt8(ascii: "o"),
-      UInt8(ascii: "u"), UInt8(ascii: "y"), 0xE4, 0xF6, 0xFC:
-      true
-    default: false
-    }
+    EnglishStemmer.isVowel(letter) || letter == 0xE4 || letter == 0xF6 || letter == 0xFC
   }
 
   static func stem(_ word: inout StemmerBuffer) {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import HearthEngine
+@testable import HearthPatterns
 
 @Suite struct StemmerTests {
   /// Each line is a word and its stem. The stems agree with those of Snowball 3, without accents.

@@ -3,7 +3,7 @@ import ProcessorTime
 import TestSupport
 import Testing
 
-@testable import HearthEngine
+@testable import HearthPatterns
 
 @Suite(.ownThreads) struct RegularExpressionTests {
   /// False, with an issue, if the search fails.
@@ -26,7 +26,7 @@ import Testing
   }
 
   private static func message(_ pattern: String) -> String? {
-    do throws(Status) {
+    do throws(RegularExpression.Failure) {
       _ = try RegularExpression(pattern)
       return nil
     } catch {
@@ -508,12 +508,11 @@ import Testing
   @Test func `a text with too many steps is an error`() throws {
     let text = [UInt8](repeating: UInt8(ascii: "y"), count: 1_000_000)
     let start = ProcessorTime.ofThread
-    let error = #expect(throws: Status.self) {
+    let error = #expect(throws: RegularExpression.Failure.self) {
       let expression = try RegularExpression(Self.costly)
       _ = try text.withUnsafeBytes { try expression.isFound(in: $0) }
     }
-    #expect(error?.code == .invalidArgument)
-    #expect(error?.message.contains("more than 16777216 steps in a text of 1000000 bytes") == true)
+    #expect(error?.message?.contains("more than 16777216 steps in a text of 1000000 bytes") == true)
     // A minute without the limit, if built for speed.
     #expect(ProcessorTime.ofThread - start < .seconds(60))
   }
@@ -537,24 +536,30 @@ import Testing
     #expect(outcome(used, Array("aaaaaaaaaac".utf8)) == true)
   }
 
+  private struct Deadline: SearchDeadline {
+    let hasPassed: Bool
+    var longestText = Int.max
+
+    func isTooSoon(for byteCount: Int) -> Bool { byteCount > longestText }
+  }
+
   @Test func `a search ends when its deadline passes`() throws {
     let text = [UInt8](repeating: UInt8(ascii: "y"), count: 20_000)
     let expression = try RegularExpression(Self.costly)
-    func error(_ deadline: ReadDeadline?, _ text: [UInt8]) -> Status? {
+    func error(_ deadline: Deadline, _ text: [UInt8]) -> RegularExpression.Failure? {
       do {
         try text.withUnsafeBytes { _ = try expression.isFound(in: $0, until: deadline) }
         return nil
       } catch {
-        return error as? Status
+        return error as? RegularExpression.Failure
       }
     }
-    let cancellation = ReadCancellation()
-    cancellation.cancel()
-    #expect(error(.at(cancellation), text)?.code == .cancelled)
-    #expect(error(.soon, text)?.code == .cancelled)
-    // A long text is not begun on a thread with other work.
-    #expect(error(.soon, [UInt8](repeating: 0, count: 40_000))?.code == .cancelled)
-    #expect(error(.at(ReadCancellation()), Array("y".utf8)) == nil)
+    #expect(error(Deadline(hasPassed: true), text) == .interrupted)
+    #expect(error(Deadline(hasPassed: false), Array("y".utf8)) == nil)
+    // A long text is not begun.
+    let short = Deadline(hasPassed: false, longestText: 100)
+    #expect(error(short, [UInt8](repeating: 0, count: 101)) == .interrupted)
+    #expect(error(short, [UInt8](repeating: 0, count: 100)) == nil)
   }
 
   @Test func `many threads find the same`() async throws {
@@ -574,4 +579,9 @@ import Testing
     }
     #expect(Set(results).count == 1 && results[0].contains(true) && results[0].contains(false))
   }
+}
+
+extension RegularExpression.Failure {
+  /// Nil if the search was interrupted.
+  fileprivate var message: String? { if case .invalid(let message) = self { message } else { nil } }
 }

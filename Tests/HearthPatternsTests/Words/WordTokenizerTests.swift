@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import HearthEngine
+@testable import HearthPatterns
 
 @Suite struct WordTokenizerTests {
   /// A word as `forEachWord` passes it. By bytes: `String` equates what the index keeps apart.

@@ -8,7 +8,7 @@ extension GeoRegion {
   /// 5 % more points than in a circle or a box, and 7 % to 40 % more than in a polygon that is not
   /// thin. Takes 25 µs for a circle, 0.1 ms for a box or a polygon, and 0.5 ms for one of 10,000
   /// vertices. Empty only for a region that `check()` refuses.
-  func covering(maximumRanges: Int = 48) -> [ClosedRange<UInt64>] {
+  package func covering(maximumRanges: Int = 48) -> [ClosedRange<UInt64>] {
     switch self {
     case .circle(let latitude, let longitude, let radius):
       let circle = PreparedCircle(latitude: latitude, longitude: longitude, radiusMeters: radius)

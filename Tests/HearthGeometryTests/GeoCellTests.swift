@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import HearthEngine
+@testable import HearthGeometry
 
 @Suite struct GeoCellTests {
   /// The cells that contain a leaf, from its face to itself.

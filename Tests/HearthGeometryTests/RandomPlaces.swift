@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-@testable import HearthEngine
+@testable import HearthGeometry
 
 /// Points and regions of the globe, many of them where geometry is hard.
 struct RandomPlaces {
