@@ -188,12 +188,14 @@ let package = Package(
         macros.product("SwiftSyntaxMacros", of: "swift-syntax"),
       ]),
     .target(name: "HearthMacros", dependencies: ["Hearth", "HearthMacrosPlugin"]),
+    // What `hearth demo` runs: a program as users write it.
+    .target(name: "HearthDemo", dependencies: ["Hearth", "HearthText"]),
     .executableTarget(
       name: "HearthCLI",
       dependencies: [
         "Hearth", "HearthText", "ParseSwift", "FirebaseDataConnect", "HearthDataConnect",
         "DataConnectModel", server.target("HearthServer"), logging,
-        tools.product("ArgumentParser", of: "swift-argument-parser"),
+        tools.target("HearthDemo"), tools.product("ArgumentParser", of: "swift-argument-parser"),
       ]),
 
     // Runs `hearth dataconnect sdk generate`, which needs the trait "Tools".
@@ -333,7 +335,9 @@ let package = Package(
       dependencies: [
         "Hearth", "HearthEngine", "HearthPostgres", "HearthReference", "PostgresTestServer",
         "TestSupport",
-      ]),
+      ],
+      // A script, which starts several servers.
+      exclude: ["Cluster"]),
     .testTarget(
       name: "HearthCLITests",
       dependencies: ["HearthCLI", "Hearth", "HearthText", "PostgresTestServer", "TestSupport"]),

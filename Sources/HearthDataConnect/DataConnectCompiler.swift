@@ -59,7 +59,8 @@ public struct DataConnectCompiler: Sendable {
   private func run(_ input: CompilerInput, operationsArePartOfConnector: Bool) -> CompilerResult {
     let schemaFiles = input.schema.sorted { $0.path < $1.path }
     let connectorFiles = input.connector.sorted { $0.path < $1.path }
-    let session = Session(options: options, paths: (schemaFiles + connectorFiles).map(\.path))
+    let session = CompilerSession(
+      options: options, paths: (schemaFiles + connectorFiles).map(\.path))
     func parse(_ files: [SourceFile], from first: Int) -> [DocumentSyntax] {
       files.enumerated().map { index, file in
         Parser.parse(file.text, file: first + index, diagnostics: &session.diagnostics)
@@ -90,7 +91,7 @@ public struct DataConnectCompiler: Sendable {
   }
 
   private func reportMisplaced(
-    _ schema: [DocumentSyntax], _ connector: [DocumentSyntax], _ session: Session
+    _ schema: [DocumentSyntax], _ connector: [DocumentSyntax], _ session: CompilerSession
   ) {
     for document in schema {
       for operation in document.operations {
@@ -112,7 +113,7 @@ public struct DataConnectCompiler: Sendable {
   }
 
   private func lower(
-    _ documents: [DocumentSyntax], connectorID: String, _ session: Session, isSeed: Bool
+    _ documents: [DocumentSyntax], connectorID: String, _ session: CompilerSession, isSeed: Bool
   ) -> [DataConnectModel.Operation] {
     var fragments: [String: FragmentSyntax] = [:]
     for fragment in documents.flatMap(\.fragments) {
@@ -155,7 +156,7 @@ public struct DataConnectCompiler: Sendable {
 
   /// The operations with their names, without those whose name is an error.
   private func named(
-    _ operations: [OperationSyntax], _ session: Session, isSeed: Bool
+    _ operations: [OperationSyntax], _ session: CompilerSession, isSeed: Bool
   ) -> [(name: String, syntax: OperationSyntax)] {
     var result: [(name: String, syntax: OperationSyntax)] = []
     /// By the name with its first letter in lower case.

@@ -11,16 +11,16 @@
     /// Starts it. Blocks until it accepts connections.
     ///
     /// - Parameters:
-    ///   - script: In `Scripts`.
+    ///   - script: From the package's folder.
     ///   - environment: Further variables for it.
-    init(by script: String = "postgres", environment: [String: String] = [:]) throws {
+    init(by script: String = "Scripts/postgres", environment: [String: String] = [:]) throws {
       let package = URL(filePath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
       let commands = """
         echo "$HEARTH_TEST_POSTGRES"
         while read -r command; do "$HEARTH_TEST_POSTGRES_CONTROL" "$command"; echo "$?"; done
         """
-      process.executableURL = package.appending(path: "Scripts/\(script)")
+      process.executableURL = package.appending(path: script)
       process.arguments = ["bash", "-c", commands]
       process.environment = ProcessInfo.processInfo.environment
         .merging(environment) { $1 }

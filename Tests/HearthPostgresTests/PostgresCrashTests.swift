@@ -36,20 +36,23 @@
       }
     }
 
+    /// Three members, of which one may be killed or frozen.
+    private static let cluster = "Tests/HearthPostgresTests/Cluster/patroni"
+
     @Test func `a killed server loses nothing that was acknowledged`() async throws {
       try await write(to: OwnServer(), interrupting: ["kill", "start"], times: Soak.isOn ? 20 : 2)
     }
 
     @Test(.enabled(if: Soak.isOn, "HEARTH_SOAK is not 1"))
     func `a failover loses nothing that was acknowledged`() async throws {
-      try await write(to: OwnServer(by: "patroni"), interrupting: ["kill", "start"], times: 5)
+      try await write(to: OwnServer(by: Self.cluster), interrupting: ["kill", "start"], times: 5)
     }
 
     /// Its connections hang while it is frozen, and what it was about to commit is not committed.
     @Test(.enabled(if: Soak.isOn, "HEARTH_SOAK is not 1"))
     func `a former leader that comes back takes no write`() async throws {
       try await write(
-        to: OwnServer(by: "patroni"), interrupting: ["freeze", "thaw", "start"], times: 2)
+        to: OwnServer(by: Self.cluster), interrupting: ["freeze", "thaw", "start"], times: 2)
     }
 
     private func write(

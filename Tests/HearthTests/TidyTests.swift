@@ -293,15 +293,14 @@ import Testing
 
   /// Files of several small types, whose name is their subject.
   static let subjects: Set<String> = [
-    "CodingErrors", "Descriptions", "DocumentValueTypes", "EncodingRules", "Exports",
+    "Descriptions", "DocumentValueTypes", "EncodingRules", "Exports",
     "FirebaseCore",
     "FirebaseFirestore",
     "FirebaseSharedSwift",
-    "ErrorReporting", "KeyConversion", "MaintenanceCommands", "OpenFile", "Options",
-    "PassthroughTypes", "PlaceConstraints", "PredicateOperands",
-    "RecursiveQueries", "RoundTrip", "SetConstraints", "SnapshotListeners", "SnapshotSequences",
-    "SnapshotsInSync", "Subqueries", "TextConstraints", "TimeConstraints", "UnavailableClasses",
-    "WantedIndexes",
+    "ErrorReporting", "MaintenanceCommands", "PlaceConstraints", "RecursiveQueries", "RoundTrip",
+    "SetConstraints", "SnapshotListeners", "SnapshotSequences",
+    "SnapshotsInSync", "SubqueryConstraints", "TextConstraints", "TimeConstraints",
+    "UnavailableClasses",
   ]
 
   /// Programs, manifests and generated files of the examples are named as their readers expect.

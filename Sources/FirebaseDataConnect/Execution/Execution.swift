@@ -4,6 +4,9 @@ import Hearth
 import HearthCEL
 import Synchronization
 
+/// Foundation has a type of the same name.
+typealias Operation = DataConnectModel.Operation
+
 /// One execution of an operation: its variables, and the values of its expressions.
 struct Execution: Sendable {
   let plan: ConnectorPlan

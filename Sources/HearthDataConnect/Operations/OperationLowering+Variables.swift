@@ -2,7 +2,7 @@ import DataConnectModel
 
 /// Variables and their types.
 extension OperationLowering {
-  static func signature(of syntax: OperationSyntax, session: Session) -> Signature {
+  static func signature(of syntax: OperationSyntax, session: CompilerSession) -> Signature {
     var result = Signature(
       kind: syntax.kind == .mutation ? .mutation : .query, variables: [], brokenVariables: [])
     for variable in syntax.variables {
@@ -28,7 +28,7 @@ extension OperationLowering {
     return result
   }
 
-  static func inputType(_ syntax: TypeSyntax, _ session: Session) -> InputType? {
+  static func inputType(_ syntax: TypeSyntax, _ session: CompilerSession) -> InputType? {
     let isNullable = syntax.isNullable
     switch syntax.kind {
     case .list(let element):
@@ -54,12 +54,12 @@ extension OperationLowering {
     }
   }
 
-  private static func isBroken(_ name: String, _ session: Session) -> Bool {
+  private static func isBroken(_ name: String, _ session: CompilerSession) -> Bool {
     session.brokenTypes.contains { name == $0 || name.hasPrefix("\($0)_") }
   }
 
   private static func unknownType(
-    _ name: String, object: InputObject?, _ session: Session
+    _ name: String, object: InputObject?, _ session: CompilerSession
   ) -> String {
     if object != nil {
       return "\(name) is not possible as the type of a variable: write the object in the "
@@ -80,7 +80,7 @@ extension OperationLowering {
   }
 
   static func lowerDirectives(
-    of syntax: VariableSyntax, into variable: inout Variable, _ session: Session
+    of syntax: VariableSyntax, into variable: inout Variable, _ session: CompilerSession
   ) {
     session.checkRepetition(of: syntax.directives)
     var table: String?

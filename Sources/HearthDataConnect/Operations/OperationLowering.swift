@@ -17,7 +17,7 @@ struct OperationLowering {
     var brokenVariables: Set<String>
   }
 
-  let session: Session
+  let session: CompilerSession
   let connectorID: String
   let fragments: [String: FragmentSyntax]
   /// By name.
@@ -49,7 +49,7 @@ struct OperationLowering {
 
   /// Reports variables without a use. Called after all expressions are known.
   static func reportUnusedVariables(
-    of syntax: OperationSyntax, used: Set<String>, session: Session
+    of syntax: OperationSyntax, used: Set<String>, session: CompilerSession
   ) {
     for variable in syntax.variables {
       let name = variable.name.text

@@ -55,7 +55,7 @@ struct SchemaBuilder {
   /// Of references to columns of references.
   static let maximumReferenceNesting = 64
 
-  let session: Session
+  let session: CompilerSession
   var keyNesting = 0
   var referenceNesting = 0
   var drafts: [Draft] = []

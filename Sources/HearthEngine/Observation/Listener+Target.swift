@@ -43,3 +43,22 @@ extension Listener.Target: CustomStringConvertible {
     }
   }
 }
+
+extension StructuredQuery.Scope {
+  var name: String {
+    switch self {
+    case .collection(let path): "collection \(path.text)"
+    case .group(let id, _): "collection group \(id)"
+    case .subtree(let path): "everything below \(path.text)"
+    }
+  }
+
+  /// An answer waits for writes within this scope.
+  var readScope: ReadScope {
+    switch self {
+    case .collection(let path): .collection(path)
+    case .group(let id, _): .group(id)
+    case .subtree: .everything
+    }
+  }
+}

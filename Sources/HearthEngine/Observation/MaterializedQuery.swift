@@ -1,27 +1,3 @@
-extension StructuredQuery.Scope {
-  var name: String {
-    switch self {
-    case .collection(let path): "collection \(path.text)"
-    case .group(let id, _): "collection group \(id)"
-    case .subtree(let path): "everything below \(path.text)"
-    }
-  }
-
-  /// An answer waits for writes within this scope.
-  var readScope: ReadScope {
-    switch self {
-    case .collection(let path): .collection(path)
-    case .group(let id, _): .group(id)
-    case .subtree: .everything
-    }
-  }
-}
-
-extension EffectiveQuery {
-  /// An answer waits for writes within this scope.
-  var readScope: ReadScope { filters.hasSemiJoins ? .everything : scope.readScope }
-}
-
 /// How much materialized queries hold beyond their results. Tests make it small.
 struct MaterializedQueryTuning: Sendable {
   /// A limit's lookahead is this many documents plus half the limit, but at most 1,024.

@@ -2,7 +2,7 @@ import Foundation
 
 /// A block of code in the documentation of a public declaration.
 struct DocstringBlock {
-  /// From the package's folder: `Sources/Hearth/Face/Query.swift`.
+  /// From the package's folder: `Sources/Hearth/Face/Queries/Query.swift`.
   var path: String
   /// Of the block's first line in the file; the first line of a file is 1.
   var line: Int

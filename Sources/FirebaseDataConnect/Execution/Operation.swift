@@ -1,4 +1,0 @@
-import DataConnectModel
-
-/// Foundation has a type of the same name.
-typealias Operation = DataConnectModel.Operation

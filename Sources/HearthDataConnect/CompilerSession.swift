@@ -1,0 +1,174 @@
+import DataConnectModel
+internal import HearthText
+
+/// The state of one run: options, findings, and the schema once it is built.
+final class CompilerSession {
+  let options: CompilerOptions
+  var diagnostics: DiagnosticSink
+  /// Set while the schema is built: the enums first, then the tables.
+  var enums: [String: EnumType] = [:]
+  var tables: [String: TableFields] = [:]
+  var types = InputTypes(schema: Schema(tables: [], enums: []))
+  /// Names of types with an error. Their uses are not reported.
+  var brokenTypes: Set<String> = []
+  /// Names of fields with an error, by type. Their uses are not reported.
+  var brokenFields: [String: Set<String>] = [:]
+  /// Names of the current operation's variables with an error. Their uses are not reported.
+  var brokenVariables: Set<String> = []
+  /// The words in all expressions, for warnings about variables without a use.
+  var wordsInExpressions: Set<String> = []
+  /// Variables that the current operation uses.
+  var usedVariables: Set<String> = []
+
+  /// Of the connector's files: without syntax errors, no definition is missing.
+  var isConnectorComplete = true
+  private var suggestionCount = 0
+  private static let maximumSuggestions = 300
+
+  init(options: CompilerOptions, paths: [String]) {
+    self.options = options
+    self.diagnostics = DiagnosticSink(paths: paths)
+  }
+
+  /// As `Suggestion.sentence`, for the first names only: each search compares with all candidates.
+  /// Without a suggestion the remedy, with a space before it.
+  func suggestion(
+    for name: String, among candidates: some Sequence<String>, otherwise remedy: String? = nil
+  ) -> String {
+    closestName(to: name, among: candidates).map { " Did you mean \"\($0)\"?" }
+      ?? remedy.map { " \($0)" } ?? ""
+  }
+
+  /// The name that has the rules of names on its side, or else `Suggestion.closest`.
+  func closestName(to name: String, among candidates: some Sequence<String>) -> String? {
+    guard suggestionCount < Self.maximumSuggestions else { return nil }
+    suggestionCount += 1
+    let candidates = Array(candidates)
+    return regularName(for: name, among: candidates)
+      ?? Suggestion.closest(to: name, among: candidates)
+  }
+
+  /// Reports an error. Nil, for the caller to return.
+  func refused<Value>(_ message: String, at position: Position) -> Value? {
+    diagnostics.error(message, at: position)
+    return nil
+  }
+
+  /// Reports a name that a table does not have, unless its declaration has an error.
+  func reportUnknown(
+    _ name: Name, as kind: String = "field", of table: String, among names: some Sequence<String>
+  ) {
+    if brokenFields[table]?.contains(name.text) == true { return }
+    diagnostics.error(
+      "\(table) has no \(kind) \"\(name.text)\"."
+        + suggestion(for: name.text, among: names, otherwise: "Name another."),
+      at: name.position)
+  }
+
+  func object(_ name: String) -> InputObject? {
+    types.object(name) ?? DirectiveDefinition.objects.first { $0.name == name }
+  }
+
+  /// Checks an expression in CEL.
+  func checkExpression(_ source: String, _ context: ExpressionContext, at position: Position) {
+    var word = ""
+    for character in source.unicodeScalars {
+      if character.properties.isAlphabetic || character == "_" || ("0"..."9").contains(character) {
+        word.unicodeScalars.append(character)
+      } else if !word.isEmpty {
+        wordsInExpressions.insert(word)
+        word = ""
+      }
+    }
+    if !word.isEmpty { wordsInExpressions.insert(word) }
+    if source.allSatisfy(\.isWhitespace) {
+      diagnostics.error("The expression is empty: write an expression in CEL.", at: position)
+    } else if let message = options.checkExpression(source, context) {
+      diagnostics.error("In the expression: \(message)", at: position)
+    } else {
+      for message in ExpressionChecker.warnings(in: source, context) {
+        diagnostics.warning("In the expression: \(message).", at: position)
+      }
+    }
+  }
+
+  /// The arguments of a directive, checked; nil with an error. A directive of another place, and a
+  /// repeated one, is an error.
+  ///
+  /// `rawArgument` is not checked and not returned.
+  func arguments(
+    of directive: DirectiveSyntax, at place: DirectiveDefinition.Place,
+    scope: ValueScope = ValueScope(), rawArgument: String? = nil
+  ) -> [Literal.Member]? {
+    let name = directive.name.text
+    guard let definition = DirectiveDefinition.byName[name] else {
+      // Internal directives of the service that this dialect comes from.
+      if name.hasPrefix("fdc_") { return nil }
+      return refused(
+        "There is no directive @\(name)."
+          + suggestion(
+            for: "@\(name)",
+            among: DirectiveDefinition.all.filter { $0.places.contains(place) }.map {
+              "@\($0.name)"
+            }, otherwise: "Remove it."),
+        at: directive.name.position)
+    }
+    guard definition.places.contains(place) else {
+      let places = definition.places.map(\.phrase)
+      var unique: [String] = []
+      for place in places where !unique.contains(place) { unique.append(place) }
+      return refused(
+        "@\(name) is not possible on \(place.phrase): put it on \(unique.joined(separator: " or "))"
+          + ".", at: directive.name.position)
+    }
+    return coerceMembers(
+      directive.arguments.filter { $0.name.text != rawArgument }, of: definition.arguments,
+      at: directive.name.position, scope: scope,
+      given: directive.arguments.map(\.name.text))
+  }
+
+  /// Reports directives that are given twice at one place.
+  func checkRepetition(of directives: [DirectiveSyntax]) {
+    var seen: Set<String> = []
+    for directive in directives where !seen.insert(directive.name.text).inserted {
+      guard DirectiveDefinition.byName[directive.name.text]?.isRepeatable == false else { continue }
+      diagnostics.error(
+        "@\(directive.name.text) is given twice: keep one.", at: directive.name.position)
+    }
+  }
+}
+
+extension Array where Element == Literal.Member {
+  subscript(_ name: String) -> Literal? { first { $0.name == name }?.value }
+
+  func string(_ name: String) -> String? {
+    if case .string(let text)? = self[name] { text } else { nil }
+  }
+
+  func strings(_ name: String) -> [String]? {
+    guard case .list(let values)? = self[name] else { return nil }
+    return values.compactMap { if case .string(let text) = $0 { text } else { nil } }
+  }
+}
+
+extension DirectiveSyntax {
+  func argument(_ name: String) -> ValueSyntax? { arguments[name] }
+
+  /// The place of an argument, or of the directive without it.
+  func position(of argument: String) -> Position {
+    arguments[argument]?.position ?? name.position
+  }
+
+  /// The strings of an argument with their places. A single string counts as a list.
+  func names(_ argument: String) -> [Name]? {
+    guard let value = self.argument(argument) else { return nil }
+    let elements: [ValueSyntax] = if case .list(let all) = value.kind { all } else { [value] }
+    return elements.compactMap { element in
+      if case .string(let text) = element.kind {
+        Name(text: text, position: element.position)
+      } else {
+        nil
+      }
+    }
+  }
+}

@@ -1,0 +1,4 @@
+extension EffectiveQuery {
+  /// An answer waits for writes within this scope.
+  var readScope: ReadScope { filters.hasSemiJoins ? .everything : scope.readScope }
+}
