@@ -188,7 +188,7 @@ let package = Package(
         macros.product("SwiftSyntaxMacros", of: "swift-syntax"),
       ]),
     .target(name: "HearthMacros", dependencies: ["Hearth", "HearthMacrosPlugin"]),
-    // What `hearth demo` runs: a program as users write it.
+    // What `hearth demo` runs.
     .target(name: "HearthDemo", dependencies: ["Hearth", "HearthText"]),
     .executableTarget(
       name: "HearthCLI",

@@ -15,7 +15,7 @@ extension RegularExpression {
   ///
   /// When there is no space for more states, the nondeterministic automaton reads the rest of the
   /// text. The deterministic one usually takes O(text) time; the other takes O(text × program), and
-  /// ends with an error after `Limit.steps`.
+  /// gives up after `Limit.steps`.
   final class Automaton: Sendable {
     // Transitions that are not states.
     private static let unknown: UInt16 = 0

@@ -77,7 +77,7 @@
       nonisolated func add(_ titles: [String]) { Task { @MainActor in all.append(titles) } }
 
       func wait(for count: Int) async throws {
-        try await eventually { await all.count >= count }
+        try await eventually { all.count >= count }
       }
     }
 

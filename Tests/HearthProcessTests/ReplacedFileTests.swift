@@ -23,7 +23,7 @@ import Testing
     var acknowledged = 0
     var refused = 0
     var random = SeededGenerator(seed: 1)
-    for round in 0..<Self.rounds {
+    for _ in 0..<Self.rounds {
       let world = try await World(replacement)
       // A commit that has begun when `cp` begins may end in the new file: there only those write that are asked.
       let isQuiet = replacement == .copyOver

@@ -306,7 +306,7 @@ private struct Leaflet: ParseObject, ParseQueryScorable {
         try FileManager.default.removeItem(at: copy)
       }
       let missing = #expect(throws: ParseError.self) {
-        try ParseFile(localURL: folder.appending(path: "missing")).save()
+        try ParseFile(localURL: folder.url.appending(path: "missing")).save()
       }
       #expect(missing?.code == .objectNotFound)
       let remote = #expect(throws: ParseError.self) {

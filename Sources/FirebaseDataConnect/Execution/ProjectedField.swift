@@ -213,7 +213,7 @@ struct FieldBuilder {
     }
   }
 
-  /// What is read for each row.
+  /// The columns and references that are read for each row.
   ///
   /// - Parameter filters: The conditions, beyond the arguments.
   private func read(

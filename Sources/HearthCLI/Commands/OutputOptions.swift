@@ -1,6 +1,5 @@
 #if Tools
   import ArgumentParser
-  import HearthText
 
   /// Whether output is for people or for programs.
   struct OutputOptions: ParsableArguments {

@@ -51,10 +51,10 @@ enum SwiftNames {
     "dispatch", "firebasecore", "firebasedataconnect", "firebasefirestore", "firebasesharedswift",
     "firestoreprotocol", "foundation", "foundationessentials", "foundationnetworking", "glibc",
     "hearth", "hearthcel", "hearthcli", "hearthdataconnect", "hearthdataconnectplugin",
-    "hearthengine", "hearthgeometry", "hearthmacros", "hearthmacrosplugin", "hearthpatterns",
-    "hearthpostgres", "hearthserver", "hearthservice", "hearthtesting", "hearthtext", "lmdb",
-    "logging", "musl", "observation", "parseswift", "swift", "swiftui", "synchronization",
-    "testing", "xctest", "_concurrency",
+    "hearthdemo", "hearthengine", "hearthgeometry", "hearthmacros", "hearthmacrosplugin",
+    "hearthpatterns", "hearthpostgres", "hearthserver", "hearthservice", "hearthtesting",
+    "hearthtext", "lmdb", "logging", "musl", "observation", "parseswift", "swift", "swiftui",
+    "synchronization", "testing", "xctest", "_concurrency",
   ]
 
   /// Types that generated code uses. A declaration with such a name would hide them.

@@ -18,9 +18,9 @@ struct EntryCursor: ~Copyable {
   private var steps = 0
   /// Nil while the cursor is used.
   private var pages: LeafWalk?
-  /// The key of the current entry. Borrowed as long as the transaction.
+  /// The key of the current entry. Borrowed until the transaction ends, or changes a table.
   private(set) var key = UnsafeRawBufferPointer(start: nil, count: 0)
-  /// The value of the current entry. Borrowed as long as the transaction.
+  /// The value of the current entry. Borrowed as the key is.
   private(set) var value = UnsafeRawBufferPointer(start: nil, count: 0)
 
   /// - Parameter stepsBeforePages: The number of steps after which a walk replaces the cursor.

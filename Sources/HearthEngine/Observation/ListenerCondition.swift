@@ -58,12 +58,19 @@ extension ListenerCondition {
     to conjunction: Set<StructuredQuery.Comparison>, _ count: (ListenerCondition) -> Int
   ) -> [ListenerCondition]? {
     var best: (route: ListenerCondition, cost: Int)?
-    var values: [ListenerCondition]?
+    var sets: [StructuredQuery.Comparison] = []
     var ranges: [FieldSegments: KeyRanges] = [:]
     for comparison in conjunction where !comparison.isNegated {
       let field = comparison.field
+      switch comparison.operator.traits.keys {
+      // Their keys may take long to compute, and do not find a document better than the order.
+      case .untold, .exceptPoints, .exceptNull, .oneClass, .patternPrefix, .region: continue
+      case .points where comparison.operator.takesList:
+        sets.append(comparison)
+        continue
+      default: break
+      }
       comparison.forEachImplied { kind, keys in
-        guard kind != .cell, !keys.isEverything else { return }
         if keys.isPoint {
           let key = keys.ranges[0].lower
           let hash = key.withUnsafeBytes(ListenerConditionKey.hash)
@@ -72,16 +79,18 @@ extension ListenerCondition {
           // Half of all documents may share a boolean value.
           let cost = count(route) + (key.first == KeyTag.boolean.rawValue ? 16 : 0)
           if best.map({ cost < $0.cost }) ?? true { best = (route, cost) }
-        } else if keys.arePoints, kind == .value, keys.ranges.count <= mostValues {
-          values = keys.ranges.map {
-            .value(field, $0.lower.withUnsafeBytes(ListenerConditionKey.hash))
-          }
-        } else if kind == .value {
+        } else if kind == .value, !keys.isEverything {
           ranges[field] = ranges[field]?.intersection(keys) ?? keys
         }
       }
     }
-    return best.map { [$0.route] } ?? values ?? narrowest(of: ranges).map { [$0] }
+    if let best { return [best.route] }
+    for set in sets where set.foundKeys == nil && set.operands.count <= mostValues {
+      return KeyRanges(set).ranges.map {
+        .value(set.field, $0.lower.withUnsafeBytes(ListenerConditionKey.hash))
+      }
+    }
+    return narrowest(of: ranges).map { [$0] }
   }
 
   /// The range that is bounded on both sides, if there is one; nil if none is.

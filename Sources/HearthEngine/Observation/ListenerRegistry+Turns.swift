@@ -189,6 +189,8 @@ extension ListenerRegistry {
         fetchStale(in: source)
 
       case (.fetching(var fetching), .results(let index, let read)):
+        // Its parts are changed in place: nothing else holds them.
+        state.phase = .reading
         complete(state.turn.stale[index], with: read, &fetching)
         fetching.count -= 1
         guard fetching.count == 0 else { return state.phase = .fetching(fetching) }

@@ -52,6 +52,7 @@ final class StoreChangeSource: ChangeSource {
     // On the writer's thread: schedules the signal and returns.
     let scheduled = ScheduledSignal()
     store.commitObserver.withLock { observer in
+      assert(observer == nil, "A store has one source of changes that is watched.")
       observer = {
         guard !scheduled.isSet.exchange(true, ordering: .acquiringAndReleasing) else { return }
         queue.async {

@@ -1,5 +1,5 @@
 extension StructuredQuery {
-  /// What a query asks about the documents that its other parts select.
+  /// The question of a query about the documents that its other parts select.
   ///
   ///     results             all of them, in the query's order
   ///     nearest, search     a ranking: some of them, the best first
@@ -40,7 +40,7 @@ extension StructuredQuery {
 }
 
 extension StructuredQuery.Question {
-  /// What holds for the documents that answer a question.
+  /// The properties of the documents that answer a question.
   package struct Traits: OptionSet, Sendable {
     package let rawValue: UInt16
 

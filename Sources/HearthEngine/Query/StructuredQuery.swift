@@ -1,3 +1,5 @@
+package import HearthGeometry
+
 /// A query as a value: what Firestore calls a structured query.
 ///
 ///     scope ─▶ filters ─▶ projection ─▶ orders, start and end ─▶ offset ─▶ limit ─▶ question
@@ -139,7 +141,7 @@ extension StructuredQuery {
 }
 
 extension StructuredQuery.Comparison {
-  /// What a value is compared with.
+  /// The operand that a value is compared with.
   enum Operand: Hashable, Sendable {
     /// A value, or an array of values; null for an operator that takes none.
     case constant(Value)

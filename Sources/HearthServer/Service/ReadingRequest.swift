@@ -16,7 +16,7 @@
     var readTime: Google_Protobuf_Timestamp { get }
   }
 
-  /// What a request selects. Each request has a type of its own for it, with the same cases.
+  /// The state that a request selects. Each request has a type of its own for it, with the same cases.
   protocol StateSelector: Equatable {
     static func transaction(_ id: Data) -> Self
     static func readTime(_ time: Google_Protobuf_Timestamp) -> Self

@@ -98,7 +98,7 @@
       let json = try hearth("get", "a.hearth", path, "--json")
       let read = try JSONReader.read(json.output)
       #expect(read["name"] == .string(path))
-      #expect(read["fields"]?[Self.field]?.typed?.content == .string(Self.value))
+      #expect(read["fields"]?[Self.field]?["stringValue"] == .string(Self.value))
       // What get prints, set takes.
       let again = try hearth("set", "a.hearth", "copy/a", "-", "--json", input: json.output)
       #expect(again.status == 0)

@@ -3,7 +3,6 @@
   import Foundation
   import GRPCCore
   import GRPCNIOTransportHTTP2Posix
-  import HearthEngine
   import MetricsTestKit
   import TestSupport
   import Testing
@@ -163,20 +162,21 @@
       let (connections, begin) = try await TestServer.run({ $0.metrics = metrics }) { server in
         try await server.set(TestServer.root + "/a/b", 1)
         let keepAlive = Self.ok.replacing("Connection: close\r\n", with: "")
-        let isAnswered = Guarded(false)
+        let (answers, answered) = AsyncStream.makeStream(of: Void.self)
         let connections = [keepAlive, "PRI", "GET / HTTP/1.1\r\nHos"].map { text in
           Task { [port = server.port] in
             try await RawConnection.send(
               [Array(text.utf8)],
               until: { _ in
-                isAnswered.withLock { $0 = true }
+                answered.yield()
                 return false
               }, port: port)
           }
         }
         // These, and that of the client.
         let opened = try metrics.expectMeter("hearth_server_connections")
-        try await eventually { opened.values.last == 4 && isAnswered.withLock(\.self) }
+        for await _ in answers { break }
+        try await eventually { opened.values.last == 4 }
         return (connections, ContinuousClock.now)
       }
       for connection in connections { _ = try await connection.value }

@@ -162,7 +162,10 @@ import Testing
     let seen = Guarded(0)
     let changes = Task { for try await _ in db.changes(since: nil) { seen.withLock { $0 += 1 } } }
     // It waits for the next change then.
-    try await eventually { seen.withLock(\.self) > 0 }
+    try await eventually {
+      try await db.document("others/a").setData(["n": 1])
+      return seen.withLock(\.self) > 0
+    }
     #expect(rename(path("b.hearth"), path("a.hearth")) == 0)
     await #expect(throws: NSError.self) { try await changes.value }
     let error = await #expect(throws: NSError.self) { _ = try await snapshots.next() }

@@ -4,7 +4,7 @@ import Testing
 ///
 ///     | Layer | Folder | Owns |
 ///     |---|---|---|
-///     | 0 | `Support` | JSON, legible names, … |
+///     | 0 | `Support` | varints, byte-wise strings, … |
 struct FolderTable: CustomTestStringConvertible {
   struct Row {
     /// 0 in a table without layers.

@@ -464,13 +464,18 @@ private final class RunCount: Sendable {
   {
     let fixture = try StoreFixture()
     let told = Guarded<[UInt64]>([])
-    let token = fixture.store.commits.observe { sequence in told.withLock { $0.append(sequence) } }
+    fixture.store.commitObserver.withLock { [store = fixture.store] observer in
+      observer = {
+        let sequence = try? store.read { try $0.state().lastSequence }
+        told.withLock { $0.append(sequence ?? 0) }
+      }
+    }
     for outcome in fixture.commitTogether([
       [try fixture.set("a/1", ("n", .integer(1)))], [try fixture.set("a/2", ("n", .integer(1)))],
     ]) { _ = try outcome.get() }
     _ = try fixture.commitTogether([[fixture.delete("a/9")]])[0].get()
     _ = try fixture.commitTogether([[fixture.delete("a/1")]])[0].get()
-    fixture.store.commits.remove(token)
+    fixture.store.commitObserver.withLock { $0 = nil }
     #expect(told.withLock(\.self) == [2, 3])
   }
 

@@ -36,7 +36,7 @@ extension HearthTestHelper {
     Self.say("wrote \(min(written, limit))")
   }
 
-  /// <milliseconds>: sweeps that often until it is killed.
+  /// <milliseconds>: sweeps that often until it is killed or its input ends.
   func sweep() async throws {
     let settings = FirestoreSettings()
     settings.ttlSweepInterval = .milliseconds(Int64(number(0)))

@@ -8,7 +8,7 @@ struct FieldTest {
     case arrayContains, `in`, arrayContainsAny, notIn
     case arrayContainsAll, arrayContainedIn
     case text(TextTest)
-    case pattern(RegularExpression, until: (any SearchDeadline)?)
+    case pattern(RegularExpression, until: ReadDeadline?)
     case region(GeoRegion)
     case relative(ReadTime, RelativeTime, isBefore: Bool)
     case inResults(JoinedValues), arrayContainsAnyInResults(JoinedValues)

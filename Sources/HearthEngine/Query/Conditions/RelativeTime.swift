@@ -11,7 +11,7 @@ enum RelativeTime: Hashable, Sendable {
   /// Enough for all days from that of the first timestamp to that of the last.
   static let days = -4_000_000...4_000_000
 
-  /// Whether a calendar can tell the boundary.
+  /// Whether a calendar can compute the boundary.
   var isKnown: Bool {
     if case .beforeDay(let day, _) = self { Self.days.contains(day) } else { true }
   }

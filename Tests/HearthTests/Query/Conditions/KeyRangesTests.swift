@@ -1,3 +1,4 @@
+import HearthGeometry
 import TestSupport
 import Testing
 
@@ -83,40 +84,39 @@ import Testing
     return entries
   }
 
-  @Test(arguments: 0..<40 as Range<UInt64>)
-  func
-    `what a comparison implies is true of each document that passes, and decides where it says so`(
-      seed: UInt64
-    ) throws
+  @Test
+  func `what a comparison implies is true of documents that pass, and decides where it says so`()
+    throws
   {
-    var random = RandomQueries(seed: seed)
-    let world = random.world(60)
-    let documents = world.map { ReferenceQuery.Document($0) }
     var (seen, decided): ([StructuredQuery.Comparison.Operator: Int], Int) = ([:], 0)
-    for query in random.validQueries(150, world) {
-      for comparison in query.comparisons
-      where !comparison.isNegated && !comparison.field.isDocumentID {
-        var one = StructuredQuery(query.scope)
-        one.add(.comparison(comparison))
-        let reference = ReferenceQuery(query: one)
-        let passing = Set(reference.run(documents).map(\.path))
-        var implied: [(EntryKind, KeyRanges)] = []
-        comparison.forEachImplied { implied.append(($0, $1)) }
-        for document in documents where query.scope.contains(document.path) {
-          let entries = document.find(comparison.field).map { Self.entries(of: $0.value) } ?? [:]
-          let isImplied = implied.allSatisfy { kind, keys in
-            entries[kind]?.contains { Self.contains(keys, $0) } ?? false
+    for seed in 0..<60 as Range<UInt64> {
+      var random = RandomQueries(seed: seed)
+      let world = random.world(60)
+      let documents = world.map { ReferenceQuery.Document($0) }
+      for query in random.validQueries(150, world) {
+        for comparison in query.comparisons
+        where !comparison.isNegated && !comparison.field.isDocumentID {
+          var one = StructuredQuery(query.scope)
+          one.add(.comparison(comparison))
+          let passing = Set(ReferenceQuery(query: one).run(documents).map(\.path))
+          var implied: [(EntryKind, KeyRanges)] = []
+          comparison.forEachImplied { implied.append(($0, $1)) }
+          for document in documents where query.scope.contains(document.path) {
+            let entries = document.find(comparison.field).map { Self.entries(of: $0.value) } ?? [:]
+            let isImplied = implied.allSatisfy { kind, keys in
+              entries[kind]?.contains { Self.contains(keys, $0) } ?? false
+            }
+            let passes = passing.contains(document.path)
+            let isRight = comparison.isDecidedByKeys ? passes == isImplied : !passes || isImplied
+            #expect(isRight, "\(comparison) of \(document.fields), seed \(seed)")
+            if passes, comparison.isDecidedByKeys { decided += 1 }
           }
-          let passes = passing.contains(document.path)
-          #expect(!passes || isImplied, "\(comparison) of \(document.fields), seed \(seed)")
-          guard comparison.isDecidedByKeys else { continue }
-          #expect(passes == isImplied, "\(comparison) of \(document.fields), seed \(seed)")
-          if passes { decided += 1 }
+          if !passing.isEmpty { seen[comparison.operator, default: 0] += 1 }
         }
-        if !passing.isEmpty { seen[comparison.operator, default: 0] += 1 }
       }
     }
-    #expect(decided > 50 && seen.count > 12, "\(seen)")
+    // All but relative times and the results of queries.
+    #expect(decided > 1000 && seen.count >= 22, "\(decided) \(seen)")
   }
 
   @Test func `each operator has its own row`() {

@@ -26,8 +26,10 @@ extension StructuredQuery.Comparison {
   /// The field is a timestamp on a day, which is counted from that of the read, or on a later one; or, if `isBefore`,
   /// on an earlier one.
   package init(field: FieldSegments, isBefore: Bool, day: Int, in zone: TimeZone) {
+    // The zone of now: a boundary does not move back when the system's zone changes.
+    let fixed = TimeZone(identifier: zone.identifier) ?? zone
     self.init(
-      field: field, operator: isBefore ? .beforeNow : .afterNow, .time(.beforeDay(day, in: zone)))
+      field: field, operator: isBefore ? .beforeNow : .afterNow, .time(.beforeDay(day, in: fixed)))
   }
 
   /// The comparison whose path also leads through arrays. One of a field of the document itself is the
@@ -39,6 +41,7 @@ extension StructuredQuery.Comparison {
     var inner = self
     inner.field = FieldSegments(Array(field.names.dropFirst()))
     inner.isNegated = false
+    inner.isUnordered = false
     var outer = StructuredQuery.Comparison(
       field: FieldSegments([root]), operator: .throughArrays, .comparison(inner))
     outer.isNegated = isNegated

@@ -1,5 +1,5 @@
 extension StructuredQuery.Comparison {
-  /// What a comparison asks of a value.
+  /// The test that a comparison makes of a value.
   ///
   /// A new operator is a case and a row of `traits` here, and a case of `FieldTest`, which evaluates it. The
   /// planner, the wanted indexes, the conditions of listeners and the checks of a query read the row.
@@ -17,13 +17,13 @@ extension StructuredQuery.Comparison {
     case isNull, isNaN, isNotNull, isNotNaN
     /// Not executed: these become `inSet` and `arrayContainsAny`, or are tested with a `JoinedValues`.
     case inResults, arrayContainsAnyInResults
-    /// What is inside the value passes another comparison.
+    /// Another comparison is passed inside the value.
     case throughArrays
   }
 }
 
 extension StructuredQuery.Comparison.Operator {
-  /// What the engine asks about an operator.
+  /// The answers to what the engine asks about an operator.
   struct Traits {
     /// As clients name it in their messages.
     var name: StaticString
@@ -32,7 +32,7 @@ extension StructuredQuery.Comparison.Operator {
     var order = Ordering.none
   }
 
-  /// What an operand must be; see `Comparison.Operand`.
+  /// The operand that a comparison must have; see `Comparison.Operand`.
   enum OperandKind: Equatable {
     /// Null, and is ignored.
     case none
@@ -74,7 +74,7 @@ extension StructuredQuery.Comparison.Operator {
     case region
   }
 
-  /// What Firestore makes of the operator in a query.
+  /// The effect of the operator on the order of a query's results.
   enum Ordering {
     case none
     /// Results are ordered by the field.
