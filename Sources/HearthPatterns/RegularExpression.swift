@@ -127,7 +127,7 @@ package struct RegularExpression: Hashable, Sendable {
 }
 
 extension RegularExpression {
-  /// Why there is no expression, or no result of a search.
+  /// The reason why a pattern makes no expression, or why a search has no result.
   package enum Failure: Error, Equatable {
     /// The pattern is malformed, too large or not supported, or takes too many steps. A sentence says how to
     /// change it.

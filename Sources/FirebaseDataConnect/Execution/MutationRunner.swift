@@ -411,7 +411,7 @@ struct MutationRunner {
     return key
   }
 
-  /// Changes columns of a row. Fields that are no columns stay.
+  /// Changes columns of a row. Other fields of the document stay.
   ///
   /// - Parameter oldValue: Returns the value that a column has.
   private mutating func write(

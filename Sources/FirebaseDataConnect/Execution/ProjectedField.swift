@@ -6,7 +6,7 @@ struct ProjectedField {
   let selection: Selection
   /// The index of its column. Nil for another field.
   var column: Int?
-  /// Those of `_metadata` that directives leave in.
+  /// The fields of `_metadata` that directives leave in.
   var parts: [Selection] = []
   /// Whether the value depends on the id of the row's document.
   var needsDocumentID = false

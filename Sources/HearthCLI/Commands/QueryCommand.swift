@@ -115,7 +115,10 @@
     init(_ documents: [QueryDocumentSnapshot]) throws {
       let fields = try documents.map { try $0.fieldValues?.fields ?? [] }
       var names: [String] = []
-      for field in fields.joined() where !names.contains(field.name) { names.append(field.name) }
+      var known: Set<String> = []
+      for field in fields.joined() where known.insert(field.name).inserted {
+        names.append(field.name)
+      }
       columns = [""] + names.map(\.legible)
       let parents = Set(documents.map { $0.reference.parent.path })
       rows = zip(documents, fields).map { document, fields in

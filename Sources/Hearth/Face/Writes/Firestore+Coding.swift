@@ -16,7 +16,7 @@ extension Firestore {
     /// Creates an encoder with the strategies for documents.
     public override init() { super.init(ofDocuments: ()) }
 
-    /// That of calls whose caller gives none.
+    /// The encoder of calls whose caller gives none.
     // Unchecked: nobody outside has it, and encoding only reads it.
     @usableFromInline nonisolated(unsafe) static let standard = Firestore.Encoder()
 
@@ -49,7 +49,8 @@ extension Firestore {
     /// Creates a decoder with the strategies for documents.
     public override init() { super.init(ofDocuments: ()) }
 
-    /// That of calls whose caller gives none: making one for each call would take longer than finding a document.
+    /// The decoder of calls whose caller gives none: making one for each call would take longer than finding a
+    /// document.
     // Unchecked: nobody outside has it, and decoding only reads it.
     @usableFromInline nonisolated(unsafe) static let standard = Firestore.Decoder()
 

@@ -16,7 +16,7 @@ final class RemoteCatalogue: Sendable {
     all = IndexCatalogue(generation: 0, [])
   }
 
-  /// Of a store without indexes.
+  /// The catalogue of a store without indexes.
   static let empty = RemoteCatalogue()
 
   init(generation: UInt64, _ records: [UInt32: [UInt8]]) throws(Status) {
@@ -98,7 +98,7 @@ final class RemoteCatalogue: Sendable {
     needsOrder: Bool, countsOnly: Bool = false
   ) -> Planner {
     let statistics = PlanStatistics(documentCount: 1_000_000) { _, ranges, limit in
-      // Of bounds that contradict each other there is no range.
+      // Bounds that contradict each other leave no range.
       ranges.isEmpty ? [] : [limit]
     }
     return Planner(

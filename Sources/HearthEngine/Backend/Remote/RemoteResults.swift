@@ -106,7 +106,7 @@ struct RemoteResults {
   ) throws -> AggregationTotals {
     var totals = AggregationTotals(aggregations, isLive: isLive)
     var (whole, documents) = (try resolved(documents), documents)
-    // Of a ranking's documents, only those with the fields count.
+    // Only those documents of a ranking count that have the fields.
     if let ranked = try whole.ranked(documents) {
       documents = ranked
       whole = RemoteResults(EffectiveQuery(StructuredQuery(query.scope)))
