@@ -70,7 +70,7 @@ package final class DocumentCopy: Sendable {
     guard first.documents.isEmpty else {
       throw Status(
         .failedPrecondition,
-        "The target has documents, and is no unfinished copy. Use an empty database.")
+        "The target has documents: it is in use, or a finished copy. Use an empty one.")
     }
     let copy = DocumentCopy(source, target, CopyState(from: token), changeInterval)
     try await copy.commit([], copy.state)
