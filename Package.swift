@@ -44,6 +44,7 @@ let package = Package(
     .library(name: "HearthServer", targets: ["HearthServer"]),
     .library(name: "HearthMacros", targets: ["HearthMacros"]),
     .executable(name: "hearth", targets: ["HearthCLI"]),
+    .executable(name: "hearth-demo", targets: ["HearthDemo"]),
     .plugin(name: "HearthDataConnectPlugin", targets: ["HearthDataConnectPlugin"]),
   ],
   // Off by default: a package that embeds Hearth then resolves none of their dependencies.
@@ -188,14 +189,16 @@ let package = Package(
         macros.product("SwiftSyntaxMacros", of: "swift-syntax"),
       ]),
     .target(name: "HearthMacros", dependencies: ["Hearth", "HearthMacrosPlugin"]),
-    // What `hearth demo` runs.
-    .target(name: "HearthDemo", dependencies: ["Hearth", "HearthText"]),
+    // What programs on a terminal share: `hearth-demo`, which needs no trait, and `hearth`.
+    .target(name: "HearthTerminal", dependencies: ["Hearth", "HearthText"]),
+    .executableTarget(
+      name: "HearthDemo", dependencies: ["Hearth", "HearthTerminal", "HearthText"]),
     .executableTarget(
       name: "HearthCLI",
       dependencies: [
-        "Hearth", "HearthText", "ParseSwift", "FirebaseDataConnect", "HearthDataConnect",
-        "DataConnectModel", server.target("HearthServer"), logging,
-        tools.target("HearthDemo"), tools.product("ArgumentParser", of: "swift-argument-parser"),
+        "Hearth", "HearthTerminal", "HearthText", "ParseSwift", "FirebaseDataConnect",
+        "HearthDataConnect", "DataConnectModel", server.target("HearthServer"), logging,
+        tools.product("ArgumentParser", of: "swift-argument-parser"),
       ]),
 
     // Runs `hearth dataconnect sdk generate`, which needs the trait "Tools".
@@ -340,7 +343,10 @@ let package = Package(
       exclude: ["Cluster"]),
     .testTarget(
       name: "HearthCLITests",
-      dependencies: ["HearthCLI", "Hearth", "HearthText", "PostgresTestServer", "TestSupport"]),
+      dependencies: [
+        "HearthCLI", "HearthDemo", "Hearth", "HearthTerminal", "HearthText", "PostgresTestServer",
+        "TestSupport",
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -2,6 +2,7 @@
   import ArgumentParser
   import Foundation
   import Hearth
+  import HearthTerminal
 
   struct HearthTool: AsyncParsableCommand {
     /// Commands that need further traits.
@@ -44,9 +45,8 @@
       version:
         "hearth \(Release.version), before its first release; file format \(Release.fileFormat)",
       subcommands: [
-        DemoCommand.self, GetCommand.self, SetCommand.self, ListCommand.self, QueryCommand.self,
-        ExplainCommand.self, WatchCommand.self, StatCommand.self, SchemaCommand.self,
-        DeleteCommand.self,
+        GetCommand.self, SetCommand.self, ListCommand.self, QueryCommand.self, ExplainCommand.self,
+        WatchCommand.self, StatCommand.self, SchemaCommand.self, DeleteCommand.self,
         CheckCommand.self, BackupCommand.self, RestoreCommand.self,
         CompactCommand.self, RepairCommand.self,
         ExportCommand.self, ImportCommand.self, CopyCommand.self, DataConnectCommand.self,
@@ -59,9 +59,8 @@
       Interruption.begin()
       var command: any ParsableCommand
       do {
-        try checkArguments()
-        command = try HearthTool.parseAsRoot(
-          CommandAliases.rewrite(Array(CommandLine.arguments.dropFirst())))
+        guard let arguments = Terminal.arguments() else { throw ExitCode(EX_USAGE) }
+        command = try HearthTool.parseAsRoot(CommandAliases.rewrite(arguments))
       } catch {
         end(error)
       }
@@ -91,23 +90,5 @@
       }
       exit(code.rawValue)
     }
-
-    /// Swift repairs arguments that are not UTF-8. They would then name another file or document.
-    private static func checkArguments() throws {
-      for index in 1..<max(Int(CommandLine.argc), 1) {
-        guard let argument = CommandLine.unsafeArgv[index],
-          String(validatingCString: argument) == nil
-        else { continue }
-        Terminal.printAside("Error: Argument \(index) is not UTF-8: \(String(cString: argument))")
-        throw ExitCode(EX_USAGE)
-      }
-    }
-  }
-
-  /// An error, in one sentence.
-  struct Failure: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
   }
 #endif

@@ -1,29 +1,51 @@
+import HearthText
+
 /// The demo's measurements.
-package struct DemoFigures: Sendable {
-  package internal(set) var collection = ""
-  package internal(set) var exampleID = ""
-  package internal(set) var documents = 0
-  package internal(set) var inputBytes = 0
-  package internal(set) var importTime = Duration.zero
-  package internal(set) var importCommits = 0
-  package internal(set) var readTime = Duration.zero
+struct DemoFigures: Sendable {
+  var collection = ""
+  var exampleID = ""
+  var documents = 0
+  var inputBytes = 0
+  var importTime = Duration.zero
+  var importCommits = 0
+  var readTime = Duration.zero
   var acknowledgements: [Duration] = []
   var latencies: [Duration] = []
-  package internal(set) var reopenTime = Duration.zero
-  package internal(set) var fileBytes = 0
-  package internal(set) var documentBytes = 0
-  package internal(set) var changeLogBytes = 0
+  var reopenTime = Duration.zero
+  var fileBytes = 0
+  var documentBytes = 0
+  var changeLogBytes = 0
 
-  package var importRate: Int { rate(importTime) }
-  package var readRate: Int { rate(readTime) }
-  package var bytesPerDocument: Int { documents == 0 ? 0 : fileBytes / documents }
+  var importRate: Int { rate(importTime) }
+  var readRate: Int { rate(readTime) }
+  var bytesPerDocument: Int { documents == 0 ? 0 : fileBytes / documents }
 
   /// How long a change took until it was durable, and until the listener had it: medians.
-  package var acknowledged: Duration { acknowledgements.median }
-  package var delivered: Duration { latencies.median }
+  var acknowledged: Duration { acknowledgements.median }
+  var delivered: Duration { latencies.median }
 
   private func rate(_ time: Duration) -> Int {
     Int(Double(documents) / max(time / .seconds(1), 1e-6))
+  }
+}
+
+extension DemoFigures {
+  var json: JSON {
+    func milliseconds(_ name: String, _ duration: Duration) -> JSON.Member {
+      JSON.Member(name, .double(duration / .milliseconds(1)))
+    }
+    return .object([
+      JSON.Member("collection", .string(collection)),
+      .init("documents", documents), .init("inputBytes", inputBytes),
+      milliseconds("importMilliseconds", importTime),
+      .init("importDocumentsPerSecond", importRate), .init("importCommits", importCommits),
+      milliseconds("readMilliseconds", readTime), .init("readDocumentsPerSecond", readRate),
+      milliseconds("acknowledgedMilliseconds", acknowledged),
+      milliseconds("newsMilliseconds", delivered),
+      milliseconds("reopenMilliseconds", reopenTime),
+      .init("fileBytes", fileBytes), .init("documentBytes", documentBytes),
+      .init("changeLogBytes", changeLogBytes), .init("bytesPerDocument", bytesPerDocument),
+    ])
   }
 }
 

@@ -1,20 +1,21 @@
 import Foundation
 import Hearth
+import HearthTerminal
 
 /// The demo, step by step: import, read back, listen, reopen. Every step checks what it shows.
 struct DemoRun<Record: DemoRecord> {
   private let source: StanzaSource
   private let path: String
-  private let show: (DemoEvent) throws -> Void
+  private let screen: DemoScreen
   private var figures = DemoFigures()
   private var totalStanzas = 0
   /// Covers all records, in any order: shows that none is lost, changed or duplicated.
   private var fingerprint = Fingerprint()
 
-  init(_ source: StanzaSource, path: String, show: @escaping (DemoEvent) throws -> Void) {
+  init(_ source: StanzaSource, at path: String, on screen: DemoScreen) {
     self.source = source
     self.path = path
-    self.show = show
+    self.screen = screen
     figures.collection = Record.collection
   }
 
@@ -32,7 +33,7 @@ struct DemoRun<Record: DemoRecord> {
   // MARK: Steps
 
   private mutating func look() async throws {
-    try show(.headline("Hearth: a live document database in one file"))
+    try screen.say(Terminal.bold("Hearth: a live document database in one file"))
     try await source.read { stanza in
       totalStanzas += 1
       figures.inputBytes += stanza.count + 2
@@ -43,7 +44,8 @@ struct DemoRun<Record: DemoRecord> {
       case .file(let path): "The index in \(path)"
       case .text: "Our own small shelf of books"
       }
-    try show(.looked(at: origin, entries: totalStanzas, figures))
+    let size = Figure.bytes(figures.inputBytes)
+    try screen.say("\(origin): \(Figure.count(totalStanzas)) entries, \(size) of text.")
   }
 
   /// The number of concurrent writes. They share commits: one flush makes all waiting writes
@@ -51,9 +53,9 @@ struct DemoRun<Record: DemoRecord> {
   private static var writesInFlight: Int { 2048 }
 
   private mutating func importAll(_ db: Firestore) async throws {
-    try show(.step("Import", "one durable setData(from:) for every document, many at once"))
+    try screen.begin("Import", "one durable setData(from:) for every document, many at once")
     let collection = db.collection(Record.collection)
-    try show(.progress(0, of: totalStanzas))
+    var bar = ProgressBar(total: totalStanzas)
     let commitsBefore = try await db.statistics().commits
     let began = ContinuousClock.now
     var ids: Swift.Set<String> = []
@@ -74,11 +76,11 @@ struct DemoRun<Record: DemoRecord> {
           return record
         }
         inFlight += 1
-        try show(.progress(ids.count, of: totalStanzas))
+        bar.advance(to: ids.count)
       }
       while inFlight > 0 { try await finishOne() }
     }
-    try show(.progressEnded)
+    bar.finish()
     figures.importTime = began.duration(to: .now)
     figures.documents = ids.count
     let statistics = try await db.statistics()
@@ -87,11 +89,17 @@ struct DemoRun<Record: DemoRecord> {
     try check(
       statistics.documents == ids.count,
       "\(ids.count) documents were written, but the file counts \(statistics.documents).")
-    try show(.imported(figures))
+    try screen.say(
+      "\(Figure.count(figures.documents, "document")) in \(Figure.duration(figures.importTime)): "
+        + "\(Figure.count(figures.importRate)) documents a second, every one durable.")
+    let shared = figures.documents / max(figures.importCommits, 1)
+    try screen.say(
+      "They shared \(Figure.count(figures.importCommits, "commit")), about "
+        + "\(Figure.count(shared, "document")) a flush to disk.")
   }
 
   private mutating func readBack(_ db: Firestore) async throws {
-    try show(.step("Read back", "getDocument(as: \(String(describing: Record.self)).self)"))
+    try screen.begin("Read back", "getDocument(as: \(String(describing: Record.self)).self)")
     let collection = db.collection(Record.collection)
     let began = ContinuousClock.now
     let documents = try await collection.getDocuments().documents
@@ -103,19 +111,20 @@ struct DemoRun<Record: DemoRecord> {
     figures.exampleID = ids.contains("bash") ? "bash" : ids[0]
     for id in [ids[ids.count / 3], figures.exampleID] {
       let record = try await collection.document(id).getDocument(as: Record.self)
-      try show(.record(record.line))
+      try screen.say("  \(record.line)")
     }
-    try show(.readBack(figures))
+    try screen.say(
+      "All \(Figure.count(figures.documents)) decoded and equal to what was written, in "
+        + "\(Figure.duration(figures.readTime)): \(Figure.count(figures.readRate)) a second.")
   }
 
   /// Returns the value of `visits` that the changed document must have from now on.
   private mutating func listen(_ db: Firestore) async throws -> Int {
-    try show(
-      .step(
-        "Listen", "for try await snapshot in db.collection(\"\(Record.collection)\").snapshots"))
+    try screen.begin(
+      "Listen", "for try await snapshot in db.collection(\"\(Record.collection)\").snapshots")
     let document = db.collection(Record.collection).document(figures.exampleID)
     var snapshots = db.collection(Record.collection).snapshots.makeAsyncIterator()
-    guard let first = try await snapshots.next() else { throw DemoFailure("The listener ended.") }
+    guard let first = try await snapshots.next() else { throw Failure("The listener ended.") }
     try check(
       first.count == figures.documents,
       "The listener began with \(first.count) of \(figures.documents) documents.")
@@ -125,7 +134,7 @@ struct DemoRun<Record: DemoRecord> {
       try await document.updateData(["visits": FieldValue.increment(1)])
       figures.acknowledgements.append(began.duration(to: .now))
       guard let snapshot = try await snapshots.next() else {
-        throw DemoFailure("The listener ended.")
+        throw Failure("The listener ended.")
       }
       figures.latencies.append(began.duration(to: .now))
       let change = snapshot.documentChanges.first
@@ -134,14 +143,20 @@ struct DemoRun<Record: DemoRecord> {
           && change?.document.documentID == document.documentID
           && change?.document["visits"] as? Int == round,
         "The listener received something other than change \(round).")
-      if round == 1 { try show(.record("modified \(document.path), visits: \(round)")) }
+      if round == 1 { try screen.say("  modified \(document.path), visits: \(round)") }
     }
-    try show(.listened(to: document.path, rounds: rounds, figures))
+    try screen.say(
+      "One listener follows all \(Figure.count(figures.documents)) documents while "
+        + "\(document.path) changes \(rounds) times.")
+    try screen.say(
+      "A change is durable after \(Figure.duration(figures.acknowledged)), and the event of it "
+        + "there after \(Figure.duration(figures.delivered)) (medians): one change, not a new "
+        + "result.")
     return rounds
   }
 
   private mutating func reopen(expecting visits: Int) async throws {
-    try show(.step("Reopen", "Firestore.open(at:)"))
+    try screen.begin("Reopen", "Firestore.open(at:)")
     let began = ContinuousClock.now
     let db = try Firestore.open(at: path)
     let changed = try await db.collection(Record.collection).document(figures.exampleID)
@@ -158,8 +173,15 @@ struct DemoRun<Record: DemoRecord> {
     figures.documentBytes = statistics.documentBytes
     figures.changeLogBytes = statistics.changeLogBytes
     try await db.terminate()
-    try show(.reopened(documents: statistics.documents, figures))
-    try show(.ended("Everything checked holds."))
+    try screen.say(
+      "Opened and the changed document read in \(Figure.duration(figures.reopenTime)); "
+        + "all \(Figure.count(statistics.documents, "document")) are still there, and equal.")
+    try screen.say(
+      "The file has \(Figure.bytes(figures.fileBytes)), \(Figure.count(figures.bytesPerDocument)) "
+        + "bytes a document: \(Figure.bytes(figures.documentBytes)) of documents, "
+        + "\(Figure.bytes(figures.changeLogBytes)) of change log.")
+    try screen.say("")
+    try screen.say(Terminal.bold("Everything checked holds."))
   }
 
   private static func fingerprint(_ documents: [QueryDocumentSnapshot]) throws -> Fingerprint {
@@ -169,7 +191,7 @@ struct DemoRun<Record: DemoRecord> {
   }
 
   private func check(_ holds: Bool, _ sentence: String) throws {
-    guard holds else { throw DemoFailure("The demo failed. \(sentence)") }
+    guard holds else { throw Failure("The demo failed. \(sentence)") }
   }
 }
 

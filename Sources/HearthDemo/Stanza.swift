@@ -1,5 +1,6 @@
 import Foundation
 import Hearth
+import HearthTerminal
 import HearthText
 
 /// A paragraph of `Name: value` lines; a line that begins with a space continues the previous
@@ -53,14 +54,14 @@ enum StanzaSource {
       if let last = cutter.rest() { try await body(last) }
     case .file(let path):
       guard let file = FileHandle(forReadingAtPath: path) else {
-        throw DemoFailure(
+        throw Failure(
           "The index file \(path.legible) cannot be read. \(FileError.sentence(forCode: errno))")
       }
       do {
         try await StanzaSource.read(file, body)
       } catch {
         guard let sentence = FileError.sentence(for: error) else { throw error }
-        throw DemoFailure("The index file \(path.legible) cannot be read. \(sentence)")
+        throw Failure("The index file \(path.legible) cannot be read. \(sentence)")
       }
     case .apt:
       let process = Process()

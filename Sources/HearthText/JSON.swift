@@ -17,6 +17,8 @@ package enum JSON: Equatable, Sendable {
       self.name = name
       self.value = value
     }
+
+    package init(_ name: String, _ number: Int) { self.init(name, .integer(Int64(number))) }
   }
 }
 

@@ -3,6 +3,7 @@
   import DataConnectModel
   import Foundation
   import HearthDataConnect
+  import HearthTerminal
 
   struct DataConnectCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

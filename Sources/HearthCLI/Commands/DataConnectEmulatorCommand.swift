@@ -5,6 +5,7 @@
   import Foundation
   import Hearth
   import HearthDataConnect
+  import HearthTerminal
 
   struct DataConnectEmulatorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

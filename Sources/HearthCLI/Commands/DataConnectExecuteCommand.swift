@@ -5,6 +5,7 @@
   import Foundation
   import Hearth
   import HearthDataConnect
+  import HearthTerminal
   import HearthText
 
   struct DataConnectExecuteCommand: AsyncParsableCommand {

@@ -2,6 +2,7 @@
   import ArgumentParser
   import Foundation
   import HearthDataConnect
+  import HearthTerminal
 
   struct DataConnectInitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 #if Tools
   import ArgumentParser
   import HearthDataConnect
+  import HearthTerminal
 
   struct DataConnectSDKCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

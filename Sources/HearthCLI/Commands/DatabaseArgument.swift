@@ -2,6 +2,7 @@
   import ArgumentParser
   import Foundation
   import Hearth
+  import HearthTerminal
   import HearthText
 
   /// The database that a command uses.

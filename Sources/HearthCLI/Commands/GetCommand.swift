@@ -1,6 +1,7 @@
 #if Tools
   import ArgumentParser
   import Hearth
+  import HearthTerminal
   import HearthText
 
   struct GetCommand: AsyncParsableCommand {

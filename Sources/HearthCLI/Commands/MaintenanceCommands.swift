@@ -2,6 +2,7 @@
   import ArgumentParser
   import Foundation
   import Hearth
+  import HearthTerminal
   import HearthText
 
   struct CheckCommand: AsyncParsableCommand {
@@ -327,9 +328,5 @@
         "\(Figure.count(copy.documents, "document")) in \(Figure.bytes(copy.fileBytes)), "
           + "checked and flushed")
     }
-  }
-
-  extension JSON.Member {
-    init(_ name: String, _ number: Int) { self.init(name, .integer(Int64(number))) }
   }
 #endif

@@ -1,5 +1,6 @@
 #if Tools
   import Hearth
+  import HearthTerminal
   import HearthText
 
   /// A document's path (an even number of segments) or a collection's (an odd number).

@@ -3,6 +3,7 @@
   import Foundation
   import Hearth
   import HearthServer
+  import HearthTerminal
   import HearthText
 
   struct ServiceAccountCommand: ParsableCommand {

@@ -1,6 +1,7 @@
 #if Tools
   import Foundation
   import Hearth
+  import HearthTerminal
 
   /// A progress bar that another thread draws.
   final class SharedBar: Sendable {

@@ -1,6 +1,7 @@
 #if Tools
   import ArgumentParser
   import Hearth
+  import HearthTerminal
   import Logging
 
   /// The log of the databases, on standard error. Messages hold names that others have chosen.

@@ -1,6 +1,7 @@
 #if Tools
   import Foundation
   import Hearth
+  import HearthTerminal
   import HearthText
 
   /// A file of text that an argument names.

@@ -2,6 +2,7 @@
   import ArgumentParser
   import Foundation
   import Hearth
+  import HearthTerminal
   import HearthText
 
   struct WatchCommand: AsyncParsableCommand {

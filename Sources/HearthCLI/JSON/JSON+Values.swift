@@ -1,6 +1,7 @@
 #if Tools
   import Foundation
   import Hearth
+  import HearthTerminal
   import HearthText
 
   /// Values in JSON, in the form of Firestore's REST interface, as in exports.

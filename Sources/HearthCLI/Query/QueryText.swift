@@ -1,6 +1,7 @@
 #if Tools
   import Foundation
   import Hearth
+  import HearthTerminal
   import HearthText
 
   /// A query as one line of text.

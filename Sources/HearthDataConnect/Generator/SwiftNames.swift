@@ -52,9 +52,9 @@ enum SwiftNames {
     "firestoreprotocol", "foundation", "foundationessentials", "foundationnetworking", "glibc",
     "hearth", "hearthcel", "hearthcli", "hearthdataconnect", "hearthdataconnectplugin",
     "hearthdemo", "hearthengine", "hearthgeometry", "hearthmacros", "hearthmacrosplugin",
-    "hearthpatterns", "hearthpostgres", "hearthserver", "hearthservice", "hearthtesting",
-    "hearthtext", "lmdb", "logging", "musl", "observation", "parseswift", "swift", "swiftui",
-    "synchronization", "testing", "xctest", "_concurrency",
+    "hearthpatterns", "hearthpostgres", "hearthserver", "hearthservice", "hearthterminal",
+    "hearthtesting", "hearthtext", "lmdb", "logging", "musl", "observation", "parseswift", "swift",
+    "swiftui", "synchronization", "testing", "xctest", "_concurrency",
   ]
 
   /// Types that generated code uses. A declaration with such a name would hide them.

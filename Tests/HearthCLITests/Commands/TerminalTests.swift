@@ -1,11 +1,10 @@
 #if Tools
   import Foundation
   import Hearth
+  import HearthTerminal
+  import HearthText
   import TestSupport
   import Testing
-
-  @testable import HearthCLI
-  import HearthText
 
   /// Names and values of strangers, as `hearth` prints them.
   @Suite(.ownThreads) struct TerminalTests {

@@ -44,8 +44,6 @@
       Wrong("repair", "a.hearth", "missing/b", says: ["Its folder does not exist."]),
       Wrong("import", "missing", "a.hearth", says: ["There is no file missing."]),
       Wrong("import", "folder", "new", says: ["It is a folder, not a file."]),
-      Wrong("demo", "--index", "folder", says: ["It is a folder, not a file."]),
-      Wrong("demo", "--index", "missing", says: ["There is no such file."]),
       // Arguments the wrong way round
       Wrong(
         "import", "a.hearth", "lines", status: 64,

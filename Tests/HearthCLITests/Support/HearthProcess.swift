@@ -3,10 +3,11 @@
   import TestSupport
   import Testing
 
-  /// The built `hearth`, run as people run it.
+  /// The built `hearth`, or another program, run as people run it.
   struct HearthProcess {
     /// Every invocation works in here, with relative names.
-    let folder = TemporaryFolder()
+    var folder = TemporaryFolder()
+    var program = "hearth"
 
     struct Result {
       var status: Int32
@@ -16,17 +17,17 @@
       var lines: [String] { output.split(separator: "\n").map(String.init) }
     }
 
-    /// Beside the running tests, where the package manager puts it.
-    private static let executable: URL = {
+    /// Beside the running tests, where the package manager puts programs.
+    private var executable: URL {
       let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-      return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("hearth")
-    }()
+      return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(program)
+    }
 
-    var path: String { Self.executable.path }
+    var path: String { executable.path }
 
     func start(_ arguments: [String], input: String? = nil) throws -> Running {
       let running = Running(folder: folder)
-      running.process.executableURL = Self.executable
+      running.process.executableURL = executable
       running.process.arguments = arguments
       running.process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
       running.process.standardOutput = try running.handle("output")
@@ -45,11 +46,11 @@
       try start(arguments, input: input).finish()
     }
 
-    /// Runs a line of a shell, for what only a shell can do with streams.
+    /// Runs a line of a shell, for what only a shell can do with streams. `hearth` is the program.
     func shell(_ line: String) throws -> Result {
       let running = Running(folder: folder)
       running.process.executableURL = URL(fileURLWithPath: "/bin/sh")
-      running.process.arguments = ["-c", "hearth() { '\(Self.executable.path)' \"$@\"; }\n\(line)"]
+      running.process.arguments = ["-c", "hearth() { '\(path)' \"$@\"; }\n\(line)"]
       running.process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
       running.process.standardOutput = try running.handle("output")
       running.process.standardError = try running.handle("error")

@@ -3,8 +3,8 @@
   import TestSupport
   import Testing
 
-  @Suite(.ownThreads) struct DemoCommandTests {
-    let hearth = HearthProcess()
+  @Suite(.ownThreads) struct DemoTests {
+    let program = HearthProcess(program: "hearth-demo")
 
     /// Two packages as the index has them, and a stanza that is none.
     static let index = """
@@ -34,12 +34,13 @@
 
     @Test func `an index is imported, and everything in it is kept`() throws {
       try Self.index.write(
-        toFile: hearth.folder.path + "/index", atomically: true, encoding: .utf8)
-      let demo = try hearth("demo", "--index", "index", "--database", "a.hearth")
+        toFile: program.folder.path + "/index", atomically: true, encoding: .utf8)
+      let demo = try program("--index", "index", "--database", "a.hearth")
       #expect(demo.status == 0, "\(demo.error)")
       #expect(demo.error.isEmpty)
       #expect(demo.output.contains("2 documents in "))
       #expect(demo.output.contains("Everything checked holds."))
+      let hearth = HearthProcess(folder: program.folder)
       let stored = try hearth("get", "a.hearth", "packages/hearth-dev", "--json")
       let fields = """
         {"architecture":{"stringValue":"amd64"},"dependencies":{"arrayValue":{"values":[{\
@@ -59,13 +60,13 @@
         "version":{"stringValue":"1:0.2-3~deb12u1"},"visits":{"integerValue":"50"}}
         """
       #expect(stored.output.contains(#""fields":"# + fields), "\(stored.output)")
-      let again = try hearth("demo", "--index", "index", "--database", "a.hearth")
+      let again = try program("--index", "index", "--database", "a.hearth")
       #expect(again.status == 1)
       #expect(again.error.contains("There is a file at a.hearth already"))
     }
 
     @Test func `figures come as JSON, too`() throws {
-      let demo = try hearth("demo", "--books", "--json")
+      let demo = try program("--books", "--json")
       #expect(demo.status == 0, "\(demo.error)")
       let json = try #require(
         try JSONSerialization.jsonObject(with: Data(demo.output.utf8)) as? [String: Any])
@@ -83,10 +84,29 @@
 
     @Test func `an index that names a package twice is refused`() throws {
       let twice = "Package: kettle\nVersion: 1\n\nPackage: kettle\nVersion: 2\n"
-      try twice.write(toFile: hearth.folder.path + "/index", atomically: true, encoding: .utf8)
-      let demo = try hearth("demo", "--index", "index")
+      try twice.write(toFile: program.folder.path + "/index", atomically: true, encoding: .utf8)
+      let demo = try program("--index", "index")
       #expect(demo.status == 1)
       #expect(demo.error == "Error: The demo failed. The index names kettle twice.\n")
+    }
+
+    @Test func `wrong arguments are said with what there is instead`() throws {
+      let mistakes = [
+        (["--shelf"], EX_USAGE, "The demo has no option --shelf.\n"),
+        (["--books", "--index"], EX_USAGE, "--index needs a file.\n"),
+        (["--index", "."], 1, "The index file . cannot be read. It is a folder, not a file."),
+        (["--index", "missing"], 1, "There is no such file."),
+      ]
+      for (arguments, status, sentence) in mistakes {
+        let refused = try program.start(arguments).finish()
+        #expect(refused.status == status, "\(refused)")
+        #expect(refused.error.hasPrefix("Error: ") && refused.error.contains(sentence))
+        #expect(refused.error.contains("--json") == (status == EX_USAGE))
+      }
+      let help = try program("--help")
+      #expect(help.status == 0 && help.output.contains("--database FILE"))
+      let unread = try program.shell("trap '' PIPE; { hearth --books; echo status $? >&2; } | :")
+      #expect(unread.error.contains("status \(128 + SIGPIPE)"), "\(unread.error)")
     }
   }
 #endif
