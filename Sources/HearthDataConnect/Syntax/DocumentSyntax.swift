@@ -40,6 +40,14 @@ struct ValueSyntax: Sendable {
 
   var kind: Kind
   var position: Position
+
+  /// The elements of a list. A single value counts as a list of one.
+  var elements: [ValueSyntax] { if case .list(let elements) = kind { elements } else { [self] } }
+
+  /// A string, with its place.
+  var string: Name? {
+    if case .string(let text) = kind { Name(text: text, position: position) } else { nil }
+  }
 }
 
 /// `name: value`, of a field, a directive or an object.
@@ -137,7 +145,6 @@ struct TypeDefinitionSyntax: Sendable {
 
   var kind: Kind
   var isExtension: Bool
-  var description: String?
   /// Of `schema` the keyword.
   var name: Name
   var interfaces: [Name] = []
@@ -145,21 +152,16 @@ struct TypeDefinitionSyntax: Sendable {
   /// Of objects, interfaces, inputs; the arguments of a directive.
   var fields: [FieldDefinitionSyntax] = []
   var values: [EnumValueSyntax] = []
-  /// The members of a union, the locations of a directive, the root types of `schema`.
-  var members: [Name] = []
 }
 
 struct FieldDefinitionSyntax: Sendable {
-  var description: String?
   var name: Name
   var arguments: [FieldDefinitionSyntax] = []
   var type: TypeSyntax
-  var defaultValue: ValueSyntax?
   var directives: [DirectiveSyntax]
 }
 
 struct EnumValueSyntax: Sendable {
-  var description: String?
   var name: Name
   var directives: [DirectiveSyntax]
 }

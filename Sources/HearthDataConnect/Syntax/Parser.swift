@@ -75,15 +75,17 @@ struct Parser {
     token = lexer.next()
   }
 
-  private func unexpected(_ wanted: String) -> SyntaxError {
+  /// An error at the current token.
+  private func failure(_ message: String) -> SyntaxError {
+    SyntaxError(message: message, position: token.position)
+  }
+
+  private func unexpected(_ wanted: String, suggestion: String = "") -> SyntaxError {
     switch token.kind {
-    case .invalid: SyntaxError(message: token.text, position: token.position)
-    case .end:
-      SyntaxError(message: "Expected \(wanted), not the end of the file.", position: token.position)
-    case .string:
-      SyntaxError(message: "Expected \(wanted), not a string.", position: token.position)
-    default:
-      SyntaxError(message: "Expected \(wanted), not `\(token.text)`.", position: token.position)
+    case .invalid: failure(token.text)
+    case .end: failure("Expected \(wanted), not the end of the file.")
+    case .string: failure("Expected \(wanted), not a string.")
+    default: failure("Expected \(wanted), not `\(token.text)`.\(suggestion)")
     }
   }
 
@@ -111,9 +113,7 @@ struct Parser {
   ) throws(SyntaxError) -> Result {
     nesting += 1
     guard nesting <= Self.maximumNesting else {
-      throw SyntaxError(
-        message: "Nested more than \(Self.maximumNesting) levels deep: use fewer levels.",
-        position: token.position)
+      throw failure("Nested more than \(Self.maximumNesting) levels deep: use fewer levels.")
     }
     let result = try body(&self)
     nesting -= 1
@@ -132,22 +132,17 @@ struct Parser {
           position: position))
       return
     }
-    let description = optionalDescription()
-    let wanted =
-      "a definition, like `type`, `enum`, `query`, `mutation` or `fragment`"
+    skipDescription()
     guard token.kind == .name, Self.definitionKeywords.contains(token.text) else {
-      if token.kind == .name {
-        throw SyntaxError(
-          message: unexpected(wanted).message
-            + Suggestion.sentence(for: token.text, among: Self.definitionKeywords),
-          position: token.position)
-      }
-      throw unexpected(wanted)
+      throw unexpected(
+        "a definition, like `type`, `enum`, `query`, `mutation` or `fragment`",
+        suggestion: token.kind == .name
+          ? Suggestion.sentence(for: token.text, among: Self.definitionKeywords) : "")
     }
     switch token.text {
     case "query", "mutation", "subscription": try operation()
     case "fragment": try fragment()
-    default: try typeDefinition(description)
+    default: try typeDefinition()
     }
   }
 
@@ -208,9 +203,7 @@ struct Parser {
     try nested { (parser) throws(SyntaxError) in
       try parser.expect("{", place)
       guard !parser.token.isPunctuator("}") else {
-        throw SyntaxError(
-          message: "Empty braces: write the fields to select between them.",
-          position: parser.token.position)
+        throw parser.failure("Empty braces: write the fields to select between them.")
       }
       var selections: [SelectionSyntax] = []
       repeat { selections.append(try parser.selection()) } while !parser.token.isPunctuator("}")
@@ -252,8 +245,7 @@ struct Parser {
   private mutating func arguments() throws(SyntaxError) -> [ArgumentSyntax] {
     try expect("(", "with arguments")
     guard !token.isPunctuator(")") else {
-      throw SyntaxError(
-        message: "Empty parentheses: write arguments, or remove them.", position: token.position)
+      throw failure("Empty parentheses: write arguments, or remove them.")
     }
     var arguments: [ArgumentSyntax] = []
     repeat { arguments.append(try argument("an argument, or `)`")) } while !token.isPunctuator(")")
@@ -285,50 +277,43 @@ struct Parser {
 
   private mutating func value() throws(SyntaxError) -> ValueSyntax {
     let position = token.position
-    func scalar(_ kind: ValueSyntax.Kind) -> ValueSyntax {
-      ValueSyntax(kind: kind, position: position)
+    if let scalar {
+      advance()
+      return ValueSyntax(kind: scalar, position: position)
     }
-    let text = token.text
-    switch token.kind {
-    case .int:
-      advance()
-      return scalar(.int(text))
-    case .float:
-      advance()
-      return scalar(.float(text))
-    case .string:
-      advance()
-      return scalar(.string(text))
-    case .name:
-      advance()
-      return switch text {
-      case "null": scalar(.null)
-      case "true": scalar(.bool(true))
-      case "false": scalar(.bool(false))
-      default: scalar(.name(text))
-      }
-    case .punctuator where text == "$":
-      advance()
-      return scalar(.variable(try name("the name of a variable").text))
-    case .punctuator where text == "[":
-      advance()
+    if skip("$") {
+      let name = try name("the name of a variable").text
+      return ValueSyntax(kind: .variable(name), position: position)
+    }
+    if skip("[") {
       return try nested { (parser) throws(SyntaxError) in
         var elements: [ValueSyntax] = []
-        while !parser.token.isPunctuator("]") { elements.append(try parser.value()) }
-        parser.advance()
+        while !parser.skip("]") { elements.append(try parser.value()) }
         return ValueSyntax(kind: .list(elements), position: position)
       }
-    case .punctuator where text == "{":
-      advance()
-      return try nested { (parser) throws(SyntaxError) in
-        var members: [ArgumentSyntax] = []
-        while !parser.token.isPunctuator("}") {
-          members.append(try parser.argument("a name, or `}`"))
-        }
-        parser.advance()
-        return ValueSyntax(kind: .object(members), position: position)
+    }
+    guard skip("{") else { throw unexpected("a value") }
+    return try nested { (parser) throws(SyntaxError) in
+      var members: [ArgumentSyntax] = []
+      while !parser.skip("}") { members.append(try parser.argument("a name, or `}`")) }
+      return ValueSyntax(kind: .object(members), position: position)
+    }
+  }
+
+  /// The value of the token, if it is one by itself.
+  private var scalar: ValueSyntax.Kind? {
+    switch token.kind {
+    case .int: .int(token.text)
+    case .float: .float(token.text)
+    case .string: .string(token.text)
+    case .name:
+      switch token.text {
+      case "null": .null
+      case "true": .bool(true)
+      case "false": .bool(false)
+      default: .name(token.text)
       }
-    default: throw unexpected("a value")
+    case .punctuator, .invalid, .end: nil
     }
   }
 
@@ -347,7 +332,7 @@ struct Parser {
 
   // MARK: Type system
 
-  private mutating func typeDefinition(_ description: String?) throws(SyntaxError) {
+  private mutating func typeDefinition() throws(SyntaxError) {
     let isExtension = token.isName("extend")
     if isExtension { advance() }
     guard token.kind == .name, let kind = TypeDefinitionSyntax.Kind(rawValue: token.text) else {
@@ -355,8 +340,7 @@ struct Parser {
     }
     let keyword = Name(text: token.text, position: token.position)
     advance()
-    var result = TypeDefinitionSyntax(
-      kind: kind, isExtension: isExtension, description: description, name: keyword)
+    var result = TypeDefinitionSyntax(kind: kind, isExtension: isExtension, name: keyword)
     switch kind {
     case .schema:
       result.directives = try directives()
@@ -364,7 +348,6 @@ struct Parser {
         while !skip("}") {
           let root = try name("a root type, or `}`")
           try expect(":", "and a type after `\(root.text)`")
-          result.members.append(root)
           _ = try name("a type")
         }
       }
@@ -377,7 +360,7 @@ struct Parser {
       guard token.isName("on") else { throw unexpected("`on` and the places of the directive") }
       advance()
       _ = skip("|")
-      repeat { result.members.append(try name("a place like FIELD")) } while skip("|")
+      repeat { _ = try name("a place like FIELD") } while skip("|")
     case .scalar:
       result.name = try name("the name of the scalar")
       result.directives = try directives()
@@ -386,7 +369,7 @@ struct Parser {
       result.directives = try directives()
       if skip("=") {
         _ = skip("|")
-        repeat { result.members.append(try name("a type")) } while skip("|")
+        repeat { _ = try name("a type") } while skip("|")
       }
     case .enumeration:
       result.name = try name("the name of the enum")
@@ -407,17 +390,14 @@ struct Parser {
     document.types.append(result)
   }
 
-  private mutating func optionalDescription() -> String? {
-    guard token.kind == .string else { return nil }
-    let text = token.text
-    advance()
-    return text
+  private mutating func skipDescription() {
+    if token.kind == .string { advance() }
   }
 
   private mutating func enumValue() throws(SyntaxError) -> EnumValueSyntax {
-    let description = optionalDescription()
+    skipDescription()
     let value = try name("a value of the enum, or `}`")
-    return EnumValueSyntax(description: description, name: value, directives: try directives())
+    return EnumValueSyntax(name: value, directives: try directives())
   }
 
   private mutating func fieldDefinitions(
@@ -426,18 +406,16 @@ struct Parser {
     try expect(open, "with fields")
     var fields: [FieldDefinitionSyntax] = []
     while !skip(close) {
-      let description = optionalDescription()
+      skipDescription()
       let fieldName = try name("a field, or `\(close)`")
       var arguments: [FieldDefinitionSyntax] = []
       if open == "{", token.isPunctuator("(") { arguments = try fieldDefinitions("(", ")") }
       try expect(":", "and the type of `\(fieldName.text)`")
       let type = try type()
-      var defaultValue: ValueSyntax?
-      if skip("=") { defaultValue = try value() }
+      if skip("=") { _ = try value() }
       fields.append(
         FieldDefinitionSyntax(
-          description: description, name: fieldName, arguments: arguments, type: type,
-          defaultValue: defaultValue, directives: try directives()))
+          name: fieldName, arguments: arguments, type: type, directives: try directives()))
     }
     return fields
   }
