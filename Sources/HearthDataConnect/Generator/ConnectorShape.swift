@@ -174,7 +174,7 @@ struct TypeUses {
   }
 }
 
-/// A property of a key or of a structure of variables.
+/// A property of a key, of a row of a result or of a structure of variables.
 struct PropertyShape: Hashable {
   /// In Swift, without backticks.
   var name: String
@@ -186,6 +186,8 @@ struct PropertyShape: Hashable {
   var isOptional = false
   /// `Movie_Filter` of a variable whose type in Swift does not say it.
   var graphQLType: String?
+  /// The position in the values of a key, or of a row, which has none for redacted fields.
+  var index = 0
 
   /// As it is written in Swift.
   var quoted: String { SwiftNames.quoted(name) }
@@ -221,22 +223,22 @@ struct KeyShape {
   let table: String
   /// In the order in which the type declares them.
   let properties: [PropertyShape]
-  /// The position of each property in the key.
-  let indexes: [Int]
 
   init(_ table: Table, types: TypeNames, uses: inout TypeUses) {
     name = types.key(table.typeName)
     self.table = table.typeName
-    let columns = table.columns.filter { table.key.contains($0.name) }
-    for column in columns { uses.add(column.type) }
-    properties = Self.properties(columns, types: types)
-    indexes = columns.map { table.key.firstIndex(of: $0.name) ?? 0 }
+    for column in table.columns where table.key.contains(column.name) { uses.add(column.type) }
+    properties = Self.properties(of: table, types: types)
   }
 
-  static func properties(_ columns: [Column], types: TypeNames) -> [PropertyShape] {
+  static func properties(of table: Table, types: TypeNames) -> [PropertyShape] {
     var scope = types.members()
-    return columns.map {
-      PropertyShape(name: scope.add($0.name), wireName: $0.name, type: types.value(of: $0))
+    return table.columns.compactMap { column in
+      table.key.firstIndex(of: column.name).map { index in
+        PropertyShape(
+          name: scope.add(column.name), wireName: column.name, type: types.value(of: column),
+          index: index)
+      }
     }
   }
 }

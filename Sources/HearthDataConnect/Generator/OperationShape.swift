@@ -45,7 +45,7 @@ struct OperationShape {
 
     var builder = RowBuilder(schema: schema, types: types, uses: uses)
     let fields = operation.fields.map { builder.field($0) }
-    data = builder.row(named: "Data", table: nil, fields: fields)
+    data = RowShape(name: "Data", body: builder.body(table: nil, fields: fields))
     uses = builder.uses
   }
 

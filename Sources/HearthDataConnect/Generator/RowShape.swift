@@ -4,21 +4,10 @@ import DataConnectModel
 struct RowShape: Hashable {
   /// Everything but the name. Two fields with equal bodies can share a structure.
   struct Body: Hashable {
-    var fields: [Field]
+    var fields: [PropertyShape]
     var rows: [RowShape]
     /// Set if the whole key is selected.
     var key: Key?
-  }
-
-  struct Field: Hashable {
-    /// In Swift, without backticks.
-    var name: String
-    var responseKey: String
-    /// The position in results. Redacted fields have none.
-    var index: Int
-    var type: String
-
-    var quoted: String { SwiftNames.quoted(name) }
   }
 
   /// The key of a row whose key columns are all selected.
@@ -110,11 +99,7 @@ struct RowBuilder {
     _ type: String, _ selections: [Selection], _ wrapping: Wrapping
   ) -> Selected.Kind {
     let table = schema.table(type)
-    return .object(type: type, table: table, fields: selected(selections, of: table), wrapping)
-  }
-
-  private mutating func selected(_ selections: [Selection], of table: Table?) -> [Selected] {
-    selections.map { selection in
+    let fields = selections.map { selection in
       var selected = Selected(
         responseKey: selection.responseKey, name: selection.name,
         kind: kind(of: selection, in: table), modifiers: selection.modifiers)
@@ -123,6 +108,7 @@ struct RowBuilder {
       }
       return selected
     }
+    return .object(type: type, table: table, fields: fields, wrapping)
   }
 
   private mutating func kind(of selection: Selection, in table: Table?) -> Selected.Kind {
@@ -165,11 +151,7 @@ struct RowBuilder {
 
   // MARK: Structures
 
-  mutating func row(named name: String, table: Table?, fields: [Selected]) -> RowShape {
-    RowShape(name: name, body: body(table: table, fields: fields))
-  }
-
-  private mutating func body(table: Table?, fields: [Selected]) -> RowShape.Body {
+  mutating func body(table: Table?, fields: [Selected]) -> RowShape.Body {
     var properties = types.members()
     // Positions count retired fields too: results have them.
     let visible = fields.filter { !$0.modifiers.isRedacted }.enumerated()
@@ -201,11 +183,11 @@ struct RowBuilder {
         }
         type = wrapping.type(structure)
       }
-      let becomesOptional = selected.modifiers.mayBeAbsent && !type.hasSuffix("?")
+      let becomesOptional = selected.modifiers.isConditional && !type.hasSuffix("?")
       body.fields.append(
-        RowShape.Field(
-          name: name, responseKey: selected.responseKey, index: index,
-          type: becomesOptional ? "\(type)?" : type))
+        PropertyShape(
+          name: name, wireName: selected.responseKey, type: becomesOptional ? "\(type)?" : type,
+          index: index))
     }
     if let table { body.key = key(of: table, visible.map(\.element), body.fields) }
     return body
@@ -213,32 +195,28 @@ struct RowBuilder {
 
   /// Nil unless all key columns are selected without an alias and without a condition.
   private mutating func key(
-    of table: Table, _ selected: [Selected], _ fields: [RowShape.Field]
+    of table: Table, _ selected: [Selected], _ fields: [PropertyShape]
   ) -> RowShape.Key? {
-    var property: [String: RowShape.Field] = [:]
-    for (selected, field) in zip(selected, fields) where !selected.modifiers.mayBeAbsent {
+    var property: [String: PropertyShape] = [:]
+    for (selected, field) in zip(selected, fields) where !selected.modifiers.isConditional {
       if let column = selected.column { property[column] = field }
     }
-    let columns = table.columns.filter { table.key.contains($0.name) }
-    guard !columns.isEmpty, columns.count == table.key.count,
-      columns.allSatisfy({ property[$0.name] != nil })
-    else { return nil }
+    let key = KeyShape.properties(of: table, types: types)
+    let columns: [RowShape.Key.Column] = key.compactMap { column in
+      property[column.wireName].map { .init(label: column.name, property: $0.name) }
+    }
+    guard !columns.isEmpty, columns.count == table.key.count else { return nil }
     uses.addKey(table.typeName)
-    let labels = KeyShape.properties(columns, types: types)
     return RowShape.Key(
-      type: types.key(table.typeName),
-      columns: zip(columns, labels).compactMap { column, label in
-        property[column.name].map { .init(label: label.name, property: $0.name) }
-      },
-      identity: identity(of: table, columns: columns, property, fields))
+      type: types.key(table.typeName), columns: columns,
+      identity: identity(of: table, property, fields))
   }
 
   private func identity(
-    of table: Table, columns: [Column], _ property: [String: RowShape.Field],
-    _ fields: [RowShape.Field]
+    of table: Table, _ property: [String: PropertyShape], _ fields: [PropertyShape]
   ) -> RowShape.Identity {
     guard fields.contains(where: { $0.name == "id" }) else {
-      guard columns.count == 1, let only = property[columns[0].name] else { return .key }
+      guard table.key.count == 1, let only = property[table.key[0]] else { return .key }
       return .column(only.name, type: only.type)
     }
     // Another column called `id`, or an alias, counts only if no two rows have the same.
@@ -257,12 +235,5 @@ extension RowBuilder.Wrapping {
     case .optional: "\(name)?"
     case .list: "[\(name)]"
     }
-  }
-}
-
-extension Modifiers {
-  /// Whether a result may be without the field.
-  fileprivate var mayBeAbsent: Bool {
-    (include != nil && include != .bool(true)) || (skip != nil && skip != .bool(false))
   }
 }

@@ -81,9 +81,7 @@ extension SwiftGenerator {
         return source.line("public init(row: DataConnectReader) throws {}")
       }
       source.scope("public init(row: DataConnectReader) throws") { source in
-        for field in body.fields {
-          source.line(Self.reading(field.name, wireName: field.responseKey, at: field.index))
-        }
+        for field in body.fields { source.line(Self.reading(field)) }
       }
       if let key = body.key { writeEquality(by: key, to: &source) }
     }
@@ -136,95 +134,96 @@ extension SwiftGenerator {
 
   // MARK: Calls
 
+  /// A way to pass the variables of an operation.
+  private struct CallForm {
+    var comment: String?
+    var parameters: [String]
+    var arguments: [SwiftItem]
+  }
+
   /// With a closure for optional variables, and with labels for them:
   ///
   ///     ref(genre: "Sci-Fi") { $0.offset = nil }     null
   ///     ref(genre: "Sci-Fi", offset: 10)             without `offset`: unset
-  private func writeRef(of operation: OperationShape, to source: inout SwiftSource) {
-    let closure = Self.closureName(operation)
-    let required = operation.required.map { "\($0.label): \($0.type)" }
-    let hasClosure = !operation.optional.isEmpty
-    let parameters =
-      required + (hasClosure ? ["_ \(closure): (inout Variables) -> Void"] : [])
-    // A variable can be called `dataConnect`.
-    let target =
-      operation.variables.contains { $0.name == "dataConnect" }
-      ? "self.dataConnect" : "dataConnect"
-    source.line("/// The \(operation.kind.rawValue) with its variables.")
-    if hasClosure { source.line(Self.closureComment) }
-    source.function("public func ref", parameters, " -> Ref") { source in
-      let variables =
-        Self.arguments(operation.required) + (hasClosure ? [SwiftItem(closure)] : [])
-      source.call(
-        "\(target).\(operation.kind.rawValue)(",
-        [
-          "name: Self.OperationName", SwiftItem("variables: Variables(", variables),
-          "resultsDataType: Data.self",
-        ], ")")
+  private static func callForms(of operation: OperationShape) -> [CallForm] {
+    let parameters = operation.required.map { "\($0.label): \($0.type)" }
+    let arguments = arguments(operation.required)
+    if operation.optional.isEmpty {
+      return [CallForm(parameters: parameters, arguments: arguments)]
     }
-    guard hasClosure else { return }
-    source.line()
-    // A variable can be called `ref`.
-    let ref = operation.variables.contains { $0.name == "ref" } ? "self.ref" : "ref"
-    source.line("/// The \(operation.kind.rawValue) with its variables.")
-    source.line(Self.labelComment)
-    source.function(
-      "public func ref", required + Self.labelled(operation.optional), " -> Ref"
-    ) { source in
-      func assign(to source: inout SwiftSource) {
-        for property in operation.optional {
-          source.line("if let \(property.quoted) { $0.\(property.quoted) = \(property.quoted) }")
-        }
-      }
-      if operation.required.isEmpty {
-        source.scope(ref, assign)
-      } else {
-        source.function(ref, Self.arguments(operation.required).map(\.text), "", assign)
-      }
-    }
+    let closure = closureName(operation)
+    return [
+      CallForm(
+        comment: "/// Optional variables that the closure does not assign are unset; nil is null.",
+        parameters: parameters + ["_ \(closure): (inout Variables) -> Void"],
+        arguments: arguments + [SwiftItem(closure)]),
+      CallForm(
+        comment: "/// Optional variables that are nil are unset.",
+        parameters: parameters + operation.optional.map { "\($0.label): \($0.type)? = nil" },
+        arguments: arguments + Self.arguments(operation.optional)),
+    ]
   }
-
-  private func writeExecute(of operation: OperationShape, to source: inout SwiftSource) {
-    let closure = Self.closureName(operation)
-    let isQuery = operation.kind == .query
-    let policy = isQuery ? ["fetchPolicy: QueryFetchPolicy = .preferCache"] : []
-    let required = operation.required.map { "\($0.label): \($0.type)" }
-    let hasClosure = !operation.optional.isEmpty
-    let effects = " async throws -> OperationResult<Data>"
-    let ref = operation.variables.contains { $0.name == "ref" } ? "self.ref" : "ref"
-    let execute = isQuery ? ".execute(fetchPolicy: fetchPolicy)" : ".execute()"
-    func write(
-      _ parameters: [String], _ arguments: [SwiftItem], _ comment: String?,
-      to source: inout SwiftSource
-    ) {
-      source.line("/// Executes the \(operation.kind.rawValue) once.")
-      if let comment { source.line(comment) }
-      source.line("@discardableResult")
-      source.function("public func execute", policy + parameters, effects) {
-        $0.chainedCall("try await \(ref)", arguments.map(\.text), execute)
-      }
-    }
-    let arguments = Self.arguments(operation.required)
-    write(
-      required + (hasClosure ? ["_ \(closure): (inout Variables) -> Void"] : []),
-      arguments + (hasClosure ? [SwiftItem(closure)] : []),
-      hasClosure ? Self.closureComment : nil, to: &source)
-    guard hasClosure else { return }
-    source.line()
-    write(
-      required + Self.labelled(operation.optional),
-      arguments + Self.arguments(operation.optional), Self.labelComment, to: &source)
-  }
-
-  private static let closureComment =
-    "/// Optional variables that the closure does not assign are unset; nil is null."
-  private static let labelComment = "/// Optional variables that are nil are unset."
 
   private static func arguments(_ properties: [PropertyShape]) -> [SwiftItem] {
     properties.map { SwiftItem("\($0.argumentLabel): \($0.quoted)") }
   }
 
-  private static func labelled(_ properties: [PropertyShape]) -> [String] {
-    properties.map { "\($0.label): \($0.type)? = nil" }
+  /// A member of the class as it is written in its methods: a variable can have the same name.
+  private static func member(_ name: String, of operation: OperationShape) -> String {
+    operation.variables.contains { $0.name == name } ? "self.\(name)" : name
+  }
+
+  private func writeRef(of operation: OperationShape, to source: inout SwiftSource) {
+    for (index, form) in Self.callForms(of: operation).enumerated() {
+      if index > 0 { source.line() }
+      source.line("/// The \(operation.kind.rawValue) with its variables.")
+      if let comment = form.comment { source.line(comment) }
+      source.function("public func ref", form.parameters, " -> Ref") { source in
+        if index == 0 {
+          source.call(
+            "\(Self.member("dataConnect", of: operation)).\(operation.kind.rawValue)(",
+            [
+              "name: Self.OperationName", SwiftItem("variables: Variables(", form.arguments),
+              "resultsDataType: Data.self",
+            ], ")")
+        } else {
+          writeAssignments(of: operation, to: &source)
+        }
+      }
+    }
+  }
+
+  /// `ref(id: id) {`, the assignments of the optional variables that are given, `}`
+  private func writeAssignments(of operation: OperationShape, to source: inout SwiftSource) {
+    func assign(to source: inout SwiftSource) {
+      for property in operation.optional {
+        source.line("if let \(property.quoted) { $0.\(property.quoted) = \(property.quoted) }")
+      }
+    }
+    let ref = Self.member("ref", of: operation)
+    if operation.required.isEmpty {
+      source.scope(ref, assign)
+    } else {
+      source.function(ref, Self.arguments(operation.required).map(\.text), "", assign)
+    }
+  }
+
+  private func writeExecute(of operation: OperationShape, to source: inout SwiftSource) {
+    let isQuery = operation.kind == .query
+    let policy = isQuery ? ["fetchPolicy: QueryFetchPolicy = .preferCache"] : []
+    for (index, form) in Self.callForms(of: operation).enumerated() {
+      if index > 0 { source.line() }
+      source.line("/// Executes the \(operation.kind.rawValue) once.")
+      if let comment = form.comment { source.line(comment) }
+      source.line("@discardableResult")
+      source.function(
+        "public func execute", policy + form.parameters,
+        " async throws -> OperationResult<Data>"
+      ) {
+        $0.chainedCall(
+          "try await \(Self.member("ref", of: operation))", form.arguments.map(\.text),
+          isQuery ? ".execute(fetchPolicy: fetchPolicy)" : ".execute()")
+      }
+    }
   }
 }

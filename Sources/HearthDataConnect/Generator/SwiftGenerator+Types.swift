@@ -19,10 +19,7 @@ extension SwiftGenerator {
       }
       source.line()
       source.scope("public init(row: DataConnectReader) throws") { source in
-        for (property, index) in zip(key.properties, key.indexes) {
-          source.line(
-            Self.reading(property.name, wireName: property.wireName, at: index))
-        }
+        for property in key.properties { source.line(Self.reading(property)) }
       }
       source.line()
       writeValues(of: key.properties, to: &source)
@@ -33,11 +30,11 @@ extension SwiftGenerator {
   }
 
   /// `title = try row.read("title", at: 1)`
-  static func reading(_ name: String, wireName: String, at index: Int) -> String {
-    let quoted = SwiftNames.quoted(name)
+  static func reading(_ property: PropertyShape) -> String {
     // `row` is the parameter.
-    let property = ["row", "self"].contains(name) ? "self.\(quoted)" : quoted
-    return "\(property) = try row.read(\(SwiftNames.literal(wireName)), at: \(index))"
+    let target = (["row", "self"].contains(property.name) ? "self." : "") + property.quoted
+    let name = SwiftNames.literal(property.wireName)
+    return "\(target) = try row.read(\(name), at: \(property.index))"
   }
 
   // MARK: Variables

@@ -54,7 +54,7 @@ struct SwiftSource {
 
   /// `let all: [Genre] = [.DRAMA, .COMEDY]`; a longer one has a comma after the last element.
   mutating func collection(_ head: String, _ elements: [String]) {
-    list("\(head)[", elements, "]", isClosed: true)
+    list("\(head)[", elements, "]", last: ",")
   }
 
   /// `DataConnect.dataConnect(…)`
@@ -62,53 +62,38 @@ struct SwiftSource {
     let whole = head + items.map(\.text).joined(separator: ", ") + tail
     if items.isEmpty || fits(whole) { return line(whole) }
     line(head)
-    indented { source in
-      // Items that fit share lines; an item that has to be broken has lines of its own.
-      var row: [String] = []
-      for (index, item) in items.enumerated() {
-        let text = item.text + (index == items.count - 1 ? tail : ",")
-        let isLong = !source.fits(text) && !item.items.isEmpty
-        let joined = (row + [text]).joined(separator: " ")
-        if isLong || !source.fits(joined) {
-          if !row.isEmpty { source.line(row.joined(separator: " ")) }
-          row = []
-        }
-        if isLong {
-          source.call(item.head, item.items, item.tail + (index == items.count - 1 ? tail : ","))
-        } else {
-          row.append(text)
-        }
-      }
-      if !row.isEmpty { source.line(row.joined(separator: " ")) }
-    }
+    indented { $0.fill(items, last: tail) }
   }
 
   func fits(_ line: String) -> Bool { depth * 2 + line.count <= Self.width }
 
   /// On one line if it fits.
   ///
-  /// - Parameter isClosed: Otherwise it has a comma after the last item.
+  /// - Parameter last: Follows the last item if the items have lines of their own.
   private mutating func list(
-    _ head: String, _ items: [String], _ tail: String, isClosed: Bool = false
+    _ head: String, _ items: [String], _ tail: String, last: String = ""
   ) {
     let whole = head + items.joined(separator: ", ") + tail
     if fits(whole) { return line(whole) }
     line(head)
-    indented { $0.fill(items, isClosed: isClosed) }
+    indented { $0.fill(items.map { SwiftItem($0) }, last: last) }
     line(tail)
   }
 
-  private mutating func fill(_ items: [String], isClosed: Bool = false) {
-    var row = ""
+  /// Items that fit share lines; an item that has to be broken has lines of its own.
+  private mutating func fill(_ items: [SwiftItem], last: String) {
+    var row: [String] = []
     for (index, item) in items.enumerated() {
-      let text = item + (index == items.count - 1 && !isClosed ? "" : ",")
-      if !row.isEmpty, !fits("\(row) \(text)") {
-        line(row)
-        row = ""
+      let end = index == items.count - 1 ? last : ","
+      let text = item.text + end
+      let isLong = !fits(text) && !item.items.isEmpty
+      if isLong || !fits((row + [text]).joined(separator: " ")) {
+        if !row.isEmpty { line(row.joined(separator: " ")) }
+        row = []
       }
-      row += row.isEmpty ? text : " \(text)"
+      if isLong { call(item.head, item.items, item.tail + end) } else { row.append(text) }
     }
-    if !row.isEmpty { line(row) }
+    if !row.isEmpty { line(row.joined(separator: " ")) }
   }
 }
 

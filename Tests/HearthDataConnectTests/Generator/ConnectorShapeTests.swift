@@ -60,7 +60,7 @@ import Testing
   @Test func `redacted fields have no position, and retired ones only a position`() throws {
     let body = try data("movies { id @redact title @retired(reason: \"x\") status tags }").rows[0]
       .body
-    #expect(body.fields.map(\.responseKey) == ["status", "tags"])
+    #expect(body.fields.map(\.wireName) == ["status", "tags"])
     #expect(body.fields.map(\.index) == [1, 2])
     #expect(body.key == nil)
   }
@@ -110,7 +110,7 @@ import Testing
     let key = try #require(shape.keys.first)
     #expect(key.name == "ReviewKey")
     #expect(key.properties.map(\.name) == ["userUid", "movieId"])
-    #expect(key.indexes == [1, 0])
+    #expect(key.properties.map(\.index) == [1, 0])
   }
 
   @Test func `only keys and enums that operations use are generated`() throws {
