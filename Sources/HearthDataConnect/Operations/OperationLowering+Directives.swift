@@ -8,7 +8,6 @@ extension OperationLowering {
     let place: DirectiveDefinition.Place = operation.kind == .query ? .query : .mutation
     session.checkRepetition(of: syntax.directives)
     for directive in syntax.directives {
-      let constants = ValueScope()
       switch directive.name.text {
       case "auth":
         // The expression is checked here, with the variables of the operation.
@@ -19,12 +18,13 @@ extension OperationLowering {
       case "check":
         if let check = check(directive, at: place) { operation.checks.append(check) }
       case "refresh":
-        guard session.arguments(of: directive, at: place, scope: quiet(constants)) != nil else {
+        // Expressions in conditions are checked with a context of their own.
+        guard session.arguments(of: directive, at: place, scope: Self.unchecked) != nil else {
           continue
         }
         operation.refreshes += refreshes(directive, operation)
       default:
-        guard session.arguments(of: directive, at: place, scope: constants) != nil else { continue }
+        guard session.arguments(of: directive, at: place) != nil else { continue }
         switch directive.name.text {
         case "transaction": operation.isTransaction = true
         case "retired": operation.isRetired = true
@@ -42,17 +42,12 @@ extension OperationLowering {
     }
   }
 
-  /// Expressions in conditions are checked with a context of their own.
-  private func quiet(_ scope: ValueScope) -> ValueScope {
-    var scope = scope
-    scope.checksExpressions = false
-    return scope
-  }
+  private static let unchecked = ValueScope(checksExpressions: false)
 
   private func checkedArguments(
     of directive: DirectiveSyntax, at place: DirectiveDefinition.Place, kind: ExpressionContext.Kind
   ) -> [Literal.Member]? {
-    guard let arguments = session.arguments(of: directive, at: place, scope: quiet(ValueScope()))
+    guard let arguments = session.arguments(of: directive, at: place, scope: Self.unchecked)
     else { return nil }
     if let expression = arguments.string("expr") {
       session.checkExpression(
@@ -99,7 +94,7 @@ extension OperationLowering {
     _ directive: DirectiveSyntax, _ operation: DataConnectModel.Operation
   ) -> [Refresh] {
     var result: [Refresh] = []
-    if let every = directive.argument("every"), case .object(let members) = every.kind {
+    if let every = directive.arguments["every"], case .object(let members) = every.kind {
       if let milliseconds = Self.milliseconds(members), milliseconds > 0 {
         result.append(.every(milliseconds: milliseconds))
       } else {
@@ -107,34 +102,22 @@ extension OperationLowering {
           "The time of every is not positive: write it like { seconds: 30 }.", at: every.position)
       }
     }
-    if let triggers = directive.argument("onMutationExecuted") {
-      let elements: [ValueSyntax] =
-        if case .list(let all) = triggers.kind { all } else { [triggers] }
-      for element in elements {
-        guard case .object(let members) = element.kind else { continue }
-        func string(_ name: String) -> (String, Position)? {
-          guard let value = members.first(where: { $0.name.text == name })?.value,
-            case .string(let text) = value.kind
-          else { return nil }
-          return (text, value.position)
-        }
-        guard let (name, position) = string("operation") else { continue }
-        let mutation = mutation(name, at: position)
-        let condition = string("condition")
-        if let (source, position) = condition {
+    if let triggers = directive.arguments["onMutationExecuted"] {
+      for element in triggers.elements {
+        guard case .object(let members) = element.kind,
+          let name = members["operation"]?.string
+        else { continue }
+        let mutation = mutation(name.text, at: name.position)
+        let condition = members["condition"]?.string
+        if let condition {
           var context = scope.context(.refreshCondition)
-          context.mutationVariables = mutation.map { signature in
-            Dictionary(
-              signature.variables.map { ($0.name, $0.type) },
-              uniquingKeysWith: { first, _ in first
-              })
-          }
-          session.checkExpression(source, context, at: position)
+          context.mutationVariables = mutation?.variablesByName.mapValues(\.type)
+          session.checkExpression(condition.text, context, at: condition.position)
         }
-        result.append(.onMutationExecuted(operation: name, condition: condition?.0))
+        result.append(.onMutationExecuted(operation: name.text, condition: condition?.text))
       }
     }
-    if directive.argument("every") == nil, directive.argument("onMutationExecuted") == nil {
+    if directive.arguments["every"] == nil, directive.arguments["onMutationExecuted"] == nil {
       session.diagnostics.error(
         "@refresh needs every or onMutationExecuted: add one.", at: directive.name.position)
     }

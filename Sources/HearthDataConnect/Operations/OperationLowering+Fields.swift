@@ -1,14 +1,39 @@
 import DataConnectModel
 
-/// A field in its compiled form before fields with one response key are merged.
+/// A field before fields with one response key are merged.
 struct LoweredField {
-  var selection: Selection
-  /// Of a field of a mutation's `query`, and of the operation.
-  var root: RootField?
-  var children: [LoweredField]
+  enum Kind: Equatable {
+    /// A field of the operation, or of a mutation's `query`.
+    case root(RootField.Action, table: String, column: String?)
+    /// A field of a row.
+    case selection(Selection.Kind)
+  }
+
+  var responseKey: String
+  var name: String
+  var kind: Kind
+  var arguments: [Literal.Member] = []
+  var modifiers: Modifiers
+  var fragment: String?
+  var children: [LoweredField] = []
   var position: Position
 
-  var responseKey: String { root?.responseKey ?? selection.responseKey }
+  /// The compiled form of a root field. Nil for others.
+  var root: RootField? {
+    guard case .root(let action, let table, let column) = kind else { return nil }
+    return RootField(
+      responseKey: responseKey, name: name, action: action, table: table, column: column,
+      arguments: arguments, selections: children.compactMap(\.selection),
+      fields: children.compactMap(\.root), modifiers: modifiers, fragment: fragment)
+  }
+
+  /// The compiled form of a field of a row. Nil for others.
+  private var selection: Selection? {
+    guard case .selection(let kind) = kind else { return nil }
+    return Selection(
+      responseKey: responseKey, name: name, kind: kind, arguments: arguments,
+      selections: children.compactMap(\.selection), modifiers: modifiers, fragment: fragment)
+  }
 }
 
 extension OperationLowering {
@@ -36,41 +61,29 @@ extension OperationLowering {
   ) -> LoweredField? {
     let syntax = flat.syntax
     let name = syntax.name.text
-    var selection = Selection(
-      responseKey: syntax.responseKey.text, name: name, kind: .typename)
-    var checks: [(Check, Position)] = []
-    selection.modifiers = combined(
-      flat.modifiers, with: syntax.directives, at: .field, checks: &checks)
-    selection.modifiers.checks = checks.map(\.0)
-
+    var lowered = lowerDirectives(of: flat, .selection(.typename))
     guard let field = field(name, of: parent) else {
       reportUnknown(syntax.name, of: parent)
       return nil
     }
-    selection.kind = field.kind
+    lowered.kind = .selection(field.kind)
     // With an error in the arguments, the selections are checked nevertheless.
-    var isValid = true
-    if let arguments = session.coerceMembers(
+    let arguments = session.coerceMembers(
       syntax.arguments, of: field.arguments, at: syntax.name.position, scope: scope)
-    {
-      isValid = checkPages(arguments, of: syntax)
-      selection.arguments = arguments
-    } else {
-      isValid = false
-    }
+    let isValid = arguments.map { checkPages($0, of: syntax) } ?? false
+    lowered.arguments = arguments ?? []
     if case .aggregate(let function, let column, _) = field.kind,
-      let flag = selection.arguments["distinct"]
+      let flag = lowered.arguments["distinct"]
     {
       guard case .bool(let isDistinct) = flag else {
         return session.refused(
           "distinct of an aggregate takes no variable: write true or false.",
           at: syntax.position(of: "distinct"))
       }
-      selection.kind = .aggregate(function, column: column, isDistinct: isDistinct)
-      selection.arguments = []
+      lowered.kind = .selection(.aggregate(function, column: column, isDistinct: isDistinct))
+      lowered.arguments = []
     }
 
-    var children: [LoweredField] = []
     let inner: Parent?
     var isList = false
     switch field.result {
@@ -92,14 +105,43 @@ extension OperationLowering {
           "\(name) is of type \(inner.name): add { … } with the fields to select.",
           at: syntax.name.position)
       }
-      var rowChecks: [(Check, Position)] = []
-      children = lowerFields(selections, of: inner, nesting: nesting + 1, checks: &rowChecks)
-      selection.modifiers.checks += checksOfRow(rowChecks, isList: isList)
-      selection.fragment = onlyFragment(selections)
+      select(selections, of: inner, isList: isList, nesting: nesting + 1, into: &lowered)
     }
-    guard isValid else { return nil }
+    return isValid ? lowered : nil
+  }
+
+  /// A field with its directives, as yet without arguments and selections.
+  mutating func lowerDirectives(of flat: FlatField, _ kind: LoweredField.Kind) -> LoweredField {
+    let syntax = flat.syntax
+    var checks: [(Check, Position)] = []
+    var modifiers = combined(
+      flat.modifiers, with: syntax.directives, at: .field, checks: &checks)
+    modifiers.checks = checks.map(\.0)
     return LoweredField(
-      selection: selection, root: nil, children: children, position: syntax.responseKey.position)
+      responseKey: syntax.responseKey.text, name: syntax.name.text, kind: kind,
+      modifiers: modifiers, position: syntax.responseKey.position)
+  }
+
+  /// Adds the selection set of a field. Checks of a fragment are about its row, which has to be the
+  /// value of the field.
+  mutating func select(
+    _ selections: [SelectionSyntax], of parent: Parent, isList: Bool, nesting: Int,
+    into field: inout LoweredField
+  ) {
+    var checks: [(Check, Position)] = []
+    field.children = lowerFields(selections, of: parent, nesting: nesting, checks: &checks)
+    for (check, position) in checks {
+      field.modifiers.checks.append(check)
+      guard isList else { continue }
+      session.diagnostics.error(
+        "@check on a fragment is not possible in a list: put it on the list or on a field.",
+        at: position)
+    }
+    if selections.count == 1, case .spread(let name, let directives) = selections[0],
+      directives.isEmpty
+    {
+      field.fragment = name.text
+    }
   }
 
   private func field(_ name: String, of parent: Parent) -> TableFields.Field? {
@@ -128,28 +170,6 @@ extension OperationLowering {
           ?? session.suggestion(
             for: name.text, among: names, otherwise: "Remove it, or add it to the type.")),
       at: name.position)
-  }
-
-  /// Checks of a fragment are about its row, which has to be the value of a field.
-  func checksOfRow(_ checks: [(Check, Position)], isList: Bool) -> [Check] {
-    if isList {
-      for (_, position) in checks {
-        session.diagnostics.error(
-          "@check on a fragment is not possible in a list: put it on the list or on a field.",
-          at: position)
-      }
-    }
-    return checks.map(\.0)
-  }
-
-  func onlyFragment(_ selections: [SelectionSyntax]) -> String? {
-    if selections.count == 1, case .spread(let name, let directives) = selections[0],
-      directives.isEmpty
-    {
-      name.text
-    } else {
-      nil
-    }
   }
 
   /// `limit` and `offset` are not negative.

@@ -14,16 +14,7 @@ extension OperationLowering {
         result.append(field)
       }
     }
-    for index in result.indices {
-      let children = merged(result[index].children)
-      result[index].children = children
-      if result[index].root != nil {
-        result[index].root?.selections = children.filter { $0.root == nil }.map(\.selection)
-        result[index].root?.fields = children.compactMap(\.root)
-      } else {
-        result[index].selection.selections = children.map(\.selection)
-      }
-    }
+    for index in result.indices { result[index].children = merged(result[index].children) }
     return result
   }
 
@@ -32,12 +23,12 @@ extension OperationLowering {
       session.diagnostics.error(message, at: field.position)
     }
     let key = field.responseKey
-    guard isSame(field, other) else {
+    guard field.isSame(as: other) else {
       refuse("\"\(key)\" is the name of two different fields: give one of them an alias.")
       return
     }
-    let modifiers = field.root?.modifiers ?? field.selection.modifiers
-    var merged = other.root?.modifiers ?? other.selection.modifiers
+    let modifiers = field.modifiers
+    var merged = other.modifiers
     guard modifiers.isRedacted == merged.isRedacted else {
       refuse("\"\(key)\" is selected twice, once with @redact: select it once.")
       return
@@ -55,39 +46,30 @@ extension OperationLowering {
       merged.checks.append(check)
     }
     merged.isRetired = merged.isRetired && modifiers.isRetired
-    if other.root != nil {
-      if scope.operationKind == .mutation, field.root?.action.isWriting == true {
-        session.diagnostics.warning(
-          "\"\(key)\" is given twice and executed once: remove one, or give it an alias.",
-          at: field.position)
-      }
-      if field.root?.fragment != other.root?.fragment { other.root?.fragment = nil }
-      other.root?.modifiers = merged
-    } else {
-      if field.selection.fragment != other.selection.fragment { other.selection.fragment = nil }
-      other.selection.modifiers = merged
+    if scope.operationKind == .mutation, case .root(let action, _, _) = field.kind, action.isWriting
+    {
+      session.diagnostics.warning(
+        "\"\(key)\" is given twice and executed once: remove one, or give it an alias.",
+        at: field.position)
     }
+    other.modifiers = merged
+    if field.fragment != other.fragment { other.fragment = nil }
     other.children += field.children
   }
+}
 
-  private func isSame(_ left: LoweredField, _ right: LoweredField) -> Bool {
+extension LoweredField {
+  /// Whether both read or change the same, whatever their modifiers and selections are.
+  fileprivate func isSame(as other: LoweredField) -> Bool {
     func sorted(_ arguments: [Literal.Member]) -> [Literal.Member] {
       arguments.sorted { $0.name < $1.name }
     }
-    switch (left.root, right.root) {
-    case (let left?, let right?):
-      return left.name == right.name && sorted(left.arguments) == sorted(right.arguments)
-        && left.action == right.action
-    case (nil, nil):
-      return left.selection.kind == right.selection.kind
-        && left.selection.name == right.selection.name
-        && sorted(left.selection.arguments) == sorted(right.selection.arguments)
-    default: return false
-    }
+    return kind == other.kind && name == other.name && sorted(arguments) == sorted(other.arguments)
   }
 }
 
 extension Modifiers {
+  /// Whether a result may be without the field.
   var isConditional: Bool {
     (include ?? .bool(true)) != .bool(true) || (skip ?? .bool(false)) != .bool(false)
   }

@@ -1,13 +1,7 @@
 import DataConnectModel
 
 extension OperationLowering {
-  mutating func lowerRootFields(
-    _ selections: [SelectionSyntax], kind: DataConnectModel.Operation.Kind, isNested: Bool
-  ) -> [RootField] {
-    merged(lowerRoots(selections, kind: kind, isNested: isNested)).compactMap(\.root)
-  }
-
-  private mutating func lowerRoots(
+  mutating func lowerRoots(
     _ selections: [SelectionSyntax], kind: DataConnectModel.Operation.Kind, isNested: Bool
   ) -> [LoweredField] {
     var checks: [(Check, Position)] = []
@@ -30,17 +24,7 @@ extension OperationLowering {
   ) -> LoweredField? {
     let syntax = flat.syntax
     let name = syntax.name.text
-    var checks: [(Check, Position)] = []
-    var modifiers = combined(
-      flat.modifiers, with: syntax.directives, at: .field, checks: &checks)
-    modifiers.checks = checks.map(\.0)
-    func lowered(_ root: RootField, _ children: [LoweredField] = []) -> LoweredField {
-      LoweredField(
-        selection: Selection(responseKey: "", name: "", kind: .typename), root: root,
-        children: children, position: syntax.responseKey.position)
-    }
-
-    let key = syntax.responseKey.text
+    var field = lowerDirectives(of: flat, .root(.typename, table: "", column: nil))
     let isQueryInMutation = name == "query" && kind == .mutation
     if name == "__typename" || isQueryInMutation {
       if let argument = syntax.arguments.first {
@@ -54,19 +38,16 @@ extension OperationLowering {
           "__typename is of type String! and has no fields: remove { … }.",
           at: syntax.name.position)
       }
-      return lowered(
-        RootField(
-          responseKey: key, name: name, action: .typename, table: "", modifiers: modifiers))
+      return field
     }
     if isQueryInMutation {
       guard let selections = syntax.selections else {
         return session.refused(
           "query is of type Query: add { … } with the fields to select.", at: syntax.name.position)
       }
-      let children = lowerRoots(selections, kind: .query, isNested: true)
-      return lowered(
-        RootField(responseKey: key, name: name, action: .query, table: "", modifiers: modifiers),
-        children)
+      field.kind = .root(.query, table: "", column: nil)
+      field.children = lowerRoots(selections, kind: .query, isNested: true)
+      return field
     }
 
     guard let shape = session.types.rootField(name, in: kind) else {
@@ -89,26 +70,22 @@ extension OperationLowering {
     let isValid =
       arguments.map { checkPages($0, of: syntax) && checkFilter($0, shape, syntax) } ?? false
 
-    var root = RootField(
-      responseKey: key, name: name, action: shape.action, table: shape.table,
-      column: shape.column, arguments: arguments ?? [], modifiers: modifiers)
-    var children: [LoweredField] = []
+    field.kind = .root(shape.action, table: shape.table, column: shape.column)
+    field.arguments = arguments ?? []
     if let selections = syntax.selections {
       guard shape.canSelectRows else {
         return session.refused(
           "\(name) is of type Int! and has no fields: remove { … }.", at: syntax.name.position)
       }
-      let isList = shape.result == .rows || shape.result == .keys
-      var rowChecks: [(Check, Position)] = []
-      children = lowerFields(selections, of: .table(table), nesting: 1, checks: &rowChecks)
-      root.modifiers.checks += checksOfRow(rowChecks, isList: isList)
-      root.fragment = onlyFragment(selections)
+      select(
+        selections, of: .table(table), isList: shape.result == .rows || shape.result == .keys,
+        nesting: 1, into: &field)
     } else if kind == .query {
       return session.refused(
         "\(name) is of type \(shape.table): add { … } with the fields to select.",
         at: syntax.name.position)
     }
-    return isValid ? lowered(root, children) : nil
+    return isValid ? field : nil
   }
 
   /// Mutations of many rows have a filter, or say that they mean all rows.

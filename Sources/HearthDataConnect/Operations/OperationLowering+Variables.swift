@@ -71,28 +71,22 @@ extension OperationLowering {
     let scalars = ScalarForms.names + ["OrderDirection", "SearchQueryFormat"]
     if name == "ID" { return "There is no type ID: use UUID or String." }
     let suffixes = ["_Key", "_Data", "_Filter", "_Order"]
-    let suggestion = session.suggestion(
-      for: name,
-      among: scalars + session.enums.keys
-        + session.tables.keys.flatMap { table in suffixes.map { table + $0 } })
     return "There is no type \(name)."
-      + (suggestion.isEmpty ? " Use a scalar, an enum, or a type like Movie_Key." : suggestion)
+      + session.suggestion(
+        for: name,
+        among: scalars + session.enums.keys
+          + session.tables.keys.flatMap { table in suffixes.map { table + $0 } },
+        otherwise: "Use a scalar, an enum, or a type like Movie_Key.")
   }
 
   static func lowerDirectives(
     of syntax: VariableSyntax, into variable: inout Variable, _ session: CompilerSession
   ) {
     session.checkRepetition(of: syntax.directives)
-    var table: String?
+    var element = variable.type
     var isList = false
-    switch variable.type {
-    case .data(let name, _): table = name
-    case .list(.data(let name, _), _):
-      table = name
-      isList = true
-    case .list: isList = true
-    default: break
-    }
+    if case .list(let inner, _) = element { (element, isList) = (inner, true) }
+    let table: String? = if case .data(let name, _) = element { name } else { nil }
     for directive in syntax.directives {
       guard let arguments = session.arguments(of: directive, at: .variable) else { continue }
       switch directive.name.text {

@@ -15,6 +15,10 @@ struct OperationLowering {
     var variables: [Variable]
     /// Names of variables whose declaration has an error.
     var brokenVariables: Set<String>
+
+    var variablesByName: [String: Variable] {
+      Dictionary(variables.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
   }
 
   let session: CompilerSession
@@ -37,13 +41,13 @@ struct OperationLowering {
     fieldCount = 0
     scope = ValueScope()
     scope.operationKind = signature.kind
-    scope.variables = Dictionary(
-      signature.variables.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    scope.variables = signature.variablesByName
     var operation = DataConnectModel.Operation(
       kind: signature.kind, name: name, variables: signature.variables, fields: [])
     lowerDirectives(of: syntax, into: &operation)
-    operation.fields = lowerRootFields(
-      syntax.selections, kind: signature.kind, isNested: false)
+    operation.fields = merged(
+      lowerRoots(syntax.selections, kind: signature.kind, isNested: false)
+    ).compactMap(\.root)
     return operation
   }
 
