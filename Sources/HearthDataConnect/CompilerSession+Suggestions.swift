@@ -1,6 +1,40 @@
 import DataConnectModel
+internal import HearthText
 
+/// The names that errors suggest: "Did you mean …?"
 extension CompilerSession {
+  /// Each search compares with all candidates.
+  private static let maximumSuggestions = 300
+
+  /// ` Did you mean "title"?`, with a space before it, for the first names only. Without a
+  /// suggestion the remedy, or nothing.
+  func suggestion(
+    for name: String, among candidates: some Sequence<String>, otherwise remedy: String? = nil
+  ) -> String {
+    closestName(to: name, among: candidates).map { " Did you mean \"\($0)\"?" }
+      ?? remedy.map { " \($0)" } ?? ""
+  }
+
+  /// The name that has the rules of names on its side, or else `Suggestion.closest`.
+  func closestName(to name: String, among candidates: some Sequence<String>) -> String? {
+    guard suggestionCount < Self.maximumSuggestions else { return nil }
+    suggestionCount += 1
+    let candidates = Array(candidates)
+    return regularName(for: name, among: candidates)
+      ?? Suggestion.closest(to: name, among: candidates)
+  }
+
+  /// Reports a name that a table does not have, unless its declaration has an error.
+  func reportUnknown(
+    _ name: Name, as kind: String = "field", of table: String, among names: some Sequence<String>
+  ) {
+    if brokenFields[table]?.contains(name.text) == true { return }
+    diagnostics.error(
+      "\(table) has no \(kind) \"\(name.text)\"."
+        + suggestion(for: name.text, among: names, otherwise: "Name another."),
+      at: name.position)
+  }
+
   /// The name that a field has by the rules of names, for one that follows other rules. Nil if there is
   /// none among the candidates.
   ///

@@ -1,5 +1,4 @@
 import DataConnectModel
-internal import HearthText
 
 /// The state of one run: options, findings, and the schema once it is built.
 final class CompilerSession {
@@ -22,30 +21,12 @@ final class CompilerSession {
 
   /// Of the connector's files: without syntax errors, no definition is missing.
   var isConnectorComplete = true
-  private var suggestionCount = 0
-  private static let maximumSuggestions = 300
+  /// The number of names for which a similar one was looked up; see `closestName`.
+  var suggestionCount = 0
 
   init(options: CompilerOptions, paths: [String]) {
     self.options = options
     self.diagnostics = DiagnosticSink(paths: paths)
-  }
-
-  /// As `Suggestion.sentence`, for the first names only: each search compares with all candidates.
-  /// Without a suggestion the remedy, with a space before it.
-  func suggestion(
-    for name: String, among candidates: some Sequence<String>, otherwise remedy: String? = nil
-  ) -> String {
-    closestName(to: name, among: candidates).map { " Did you mean \"\($0)\"?" }
-      ?? remedy.map { " \($0)" } ?? ""
-  }
-
-  /// The name that has the rules of names on its side, or else `Suggestion.closest`.
-  func closestName(to name: String, among candidates: some Sequence<String>) -> String? {
-    guard suggestionCount < Self.maximumSuggestions else { return nil }
-    suggestionCount += 1
-    let candidates = Array(candidates)
-    return regularName(for: name, among: candidates)
-      ?? Suggestion.closest(to: name, among: candidates)
   }
 
   /// Reports an error. Nil, for the caller to return.
@@ -54,33 +35,16 @@ final class CompilerSession {
     return nil
   }
 
-  /// Reports a name that a table does not have, unless its declaration has an error.
-  func reportUnknown(
-    _ name: Name, as kind: String = "field", of table: String, among names: some Sequence<String>
-  ) {
-    if brokenFields[table]?.contains(name.text) == true { return }
-    diagnostics.error(
-      "\(table) has no \(kind) \"\(name.text)\"."
-        + suggestion(for: name.text, among: names, otherwise: "Name another."),
-      at: name.position)
-  }
-
   func object(_ name: String) -> InputObject? {
     types.object(name) ?? DirectiveDefinition.objects.first { $0.name == name }
   }
 
   /// Checks an expression in CEL.
   func checkExpression(_ source: String, _ context: ExpressionContext, at position: Position) {
-    var word = ""
-    for character in source.unicodeScalars {
-      if character.properties.isAlphabetic || character == "_" || ("0"..."9").contains(character) {
-        word.unicodeScalars.append(character)
-      } else if !word.isEmpty {
-        wordsInExpressions.insert(word)
-        word = ""
-      }
+    let words = source.unicodeScalars.split { scalar in
+      !scalar.properties.isAlphabetic && scalar != "_" && !("0"..."9").contains(scalar)
     }
-    if !word.isEmpty { wordsInExpressions.insert(word) }
+    wordsInExpressions.formUnion(words.map { String($0) })
     if source.allSatisfy(\.isWhitespace) {
       diagnostics.error("The expression is empty: write an expression in CEL.", at: position)
     } else if let message = options.checkExpression(source, context) {
@@ -152,8 +116,6 @@ extension Array where Element == Literal.Member {
 }
 
 extension DirectiveSyntax {
-  func argument(_ name: String) -> ValueSyntax? { arguments[name] }
-
   /// The place of an argument, or of the directive without it.
   func position(of argument: String) -> Position {
     arguments[argument]?.position ?? name.position
@@ -161,14 +123,6 @@ extension DirectiveSyntax {
 
   /// The strings of an argument with their places. A single string counts as a list.
   func names(_ argument: String) -> [Name]? {
-    guard let value = self.argument(argument) else { return nil }
-    let elements: [ValueSyntax] = if case .list(let all) = value.kind { all } else { [value] }
-    return elements.compactMap { element in
-      if case .string(let text) = element.kind {
-        Name(text: text, position: element.position)
-      } else {
-        nil
-      }
-    }
+    arguments[argument]?.elements.compactMap(\.string)
   }
 }

@@ -24,7 +24,7 @@ public struct DataConnectCompiler: Sendable {
 
   /// Compiles a connector. The result has no connector if a diagnostic is an error.
   public func compile(_ input: CompilerInput) -> CompilerResult {
-    run(input, operationsArePartOfConnector: true)
+    run(input, isSeed: false)
   }
 
   /// Compiles the operations of data files for the schema of a connector, whose own operations are
@@ -35,7 +35,7 @@ public struct DataConnectCompiler: Sendable {
   public func compile(seed files: [SourceFile], for input: CompilerInput) -> CompilerResult {
     var input = input
     input.connector = files
-    return run(input, operationsArePartOfConnector: false)
+    return run(input, isSeed: true)
   }
 
   /// The schema as GraphQL for editors, at paths below `.dataconnect/schema`:
@@ -56,7 +56,7 @@ public struct DataConnectCompiler: Sendable {
 
   // MARK: - Run
 
-  private func run(_ input: CompilerInput, operationsArePartOfConnector: Bool) -> CompilerResult {
+  private func run(_ input: CompilerInput, isSeed: Bool) -> CompilerResult {
     let schemaFiles = input.schema.sorted { $0.path < $1.path }
     let connectorFiles = input.connector.sorted { $0.path < $1.path }
     let session = CompilerSession(
@@ -77,9 +77,7 @@ public struct DataConnectCompiler: Sendable {
     let schema = builder.build(schemaDocuments)
     var operations: [DataConnectModel.Operation] = []
     if isSchemaComplete {
-      operations = lower(
-        documents, connectorID: input.connectorID, session,
-        isSeed: !operationsArePartOfConnector)
+      operations = lower(documents, connectorID: input.connectorID, session, isSeed: isSeed)
     }
     guard !session.diagnostics.hasErrors else {
       return CompilerResult(connector: nil, diagnostics: session.diagnostics.sorted)

@@ -43,12 +43,8 @@ public struct Diagnostic: Hashable, Sendable, CustomStringConvertible {
 extension Diagnostic: Comparable {
   /// By path and position; at one position errors come first.
   public static func < (left: Diagnostic, right: Diagnostic) -> Bool {
-    if left.path != right.path { return left.path < right.path }
-    if (left.line, left.column) != (right.line, right.column) {
-      return (left.line, left.column) < (right.line, right.column)
-    }
-    if left.severity != right.severity { return left.severity.rank < right.severity.rank }
-    return left.message < right.message
+    (left.path, left.line, left.column, left.severity.rank, left.message)
+      < (right.path, right.line, right.column, right.severity.rank, right.message)
   }
 }
 

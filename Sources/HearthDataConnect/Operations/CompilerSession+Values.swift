@@ -20,18 +20,10 @@ extension CompilerSession {
     switch shape.base {
     case .list(let element):
       if case .list(let values) = value.kind {
-        var result: [Literal] = []
-        var isValid = true
-        for value in values {
-          if let literal = coerce(
-            value, to: element, label: "an element of \(label)", scope: scope)
-          {
-            result.append(literal)
-          } else {
-            isValid = false
-          }
+        let result = values.compactMap {
+          coerce($0, to: element, label: "an element of \(label)", scope: scope)
         }
-        return isValid ? .list(result) : nil
+        return result.count == values.count ? .list(result) : nil
       }
       return coerce(value, to: element, label: label, scope: scope).map { .list([$0]) }
     case .object(let name):
@@ -76,14 +68,9 @@ extension CompilerSession {
       return nil
     }
     let actual = variable.type.shape
-    let wanted: InputShape
-    let hasValue: Bool
-    if let value = variable.defaultValue { hasValue = value != .null } else { hasValue = false }
-    if !shape.isNullable, actual.isNullable, hasDefault || hasValue {
-      wanted = InputShape(shape.base)
-    } else {
-      wanted = shape
-    }
+    let hasValue = (variable.defaultValue ?? .null) != .null
+    let wanted =
+      actual.isNullable && (hasDefault || hasValue) ? InputShape(shape.base) : shape
     if Self.isUsable(actual, as: wanted) { return .variable(name) }
     if Self.isUsable(actual.required, as: wanted) {
       return refuse(
@@ -132,22 +119,20 @@ extension CompilerSession {
     _ value: ValueSyntax, in names: [String], of type: String, label: String
   ) -> Literal? {
     switch value.kind {
-    case .name(let name) where names.contains(name): return .name(name)
+    case .name(let name) where names.contains(name): .name(name)
     case .name(let name):
-      diagnostics.error(
+      refused(
         "\(type) has no value \(name)."
           + (closestName(to: name, among: names).map { " Did you mean \($0)?" }
             ?? " Write one of \(names.prefix(10).joined(separator: ", "))."),
         at: value.position)
     case .string(let text) where names.contains(text):
-      diagnostics.error(
-        "\(label) is of type \(type): write \(text) without quotes.", at: value.position)
+      refused("\(label) is of type \(type): write \(text) without quotes.", at: value.position)
     default:
-      diagnostics.error(
+      refused(
         "\(label) is of type \(type): write one of \(names.prefix(10).joined(separator: ", ")).",
         at: value.position)
     }
-    return nil
   }
 
   private func coerceScalar(

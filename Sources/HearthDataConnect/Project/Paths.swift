@@ -34,9 +34,7 @@ enum Paths {
   }
 
   static func isFile(_ path: String) -> Bool {
-    var isFolder: ObjCBool = false
-    return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
-      && !isFolder.boolValue
+    FileManager.default.fileExists(atPath: path) && !isFolder(path)
   }
 
   /// The files below a folder whose names end in one of the extensions, by path. Hidden folders, such

@@ -105,9 +105,8 @@
       for connector: DataConnectProject.Connector, isOnly: Bool
     ) -> String {
       let connectorName = SwiftNames.upperCamel(connector.configuration.connectorID)
-      if let packageName { return isOnly ? packageName : connectorName + packageName }
-      let usual = ConnectorConfiguration.defaultPackage
-      return isOnly ? usual : connectorName + usual
+      let name = packageName ?? ConnectorConfiguration.defaultPackage
+      return isOnly ? name : connectorName + name
     }
 
     /// Those of the blocks that were there, too.

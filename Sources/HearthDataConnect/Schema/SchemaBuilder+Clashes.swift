@@ -2,14 +2,10 @@ import DataConnectModel
 
 /// Names that clash.
 extension SchemaBuilder {
-  func position(of name: String, in type: String) -> Position? {
-    fieldPositions[type]?[name] ?? draftsByName[type]?.name.position
-  }
-
   func checkClashes(_ schema: Schema) {
     func report(_ message: String, _ type: String, field: String? = nil) {
       let position =
-        field.flatMap { self.position(of: $0, in: type) } ?? draftsByName[type]?.name.position
+        field.flatMap { fieldPositions[type]?[$0] } ?? draftsByName[type]?.name.position
       if let position { session.diagnostics.error(message, at: position) }
     }
 
@@ -31,10 +27,8 @@ extension SchemaBuilder {
         }
       }
     }
-    let generated = Dictionary(
-      (session.types.tableObjects + session.types.enumObjects).map { ($0.name, $0.table) },
-      uniquingKeysWith: { first, _ in first })
-    for table in schema.tables where generated[table.typeName] != nil {
+    let generated = Set((session.types.tableObjects + session.types.enumObjects).map(\.name))
+    for table in schema.tables where generated.contains(table.typeName) {
       report("\(table.typeName) is the name of a generated type: use another one.", table.typeName)
     }
 

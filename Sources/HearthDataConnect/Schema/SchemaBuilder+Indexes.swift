@@ -5,7 +5,7 @@ extension SchemaBuilder {
   mutating func addIndexes(of draft: Draft, to table: inout Table) {
     for field in draft.fields {
       for directive in field.directives where ["unique", "index"].contains(directive.name.text) {
-        guard directive.argument("fields") == nil else {
+        guard directive.arguments["fields"] == nil else {
           session.diagnostics.error(
             "fields is for @\(directive.name.text) on a type: remove it here.",
             at: directive.position(of: "fields"))
@@ -30,9 +30,8 @@ extension SchemaBuilder {
   func addIndex(_ directive: DirectiveSyntax, _ names: [Name], to table: inout Table) {
     let isUnique = directive.name.text == "unique"
     var directions: [Bool] = []
-    if let order = directive.argument("order") {
-      let elements: [ValueSyntax] = if case .list(let all) = order.kind { all } else { [order] }
-      directions = elements.map { if case .name("DESC") = $0.kind { true } else { false } }
+    if let order = directive.arguments["order"] {
+      directions = order.elements.map { if case .name("DESC") = $0.kind { true } else { false } }
       if directions.count > names.count {
         session.diagnostics.error(
           "order has \(directions.count) directions for \(names.count) fields: give one for each.",
@@ -71,11 +70,9 @@ extension SchemaBuilder {
         "\(bad) cannot be unique: use a column with a single value.", at: directive.name.position)
       return
     }
-    var indexName: String?
-    if case .string(let text)? = directive.argument(isUnique ? "indexName" : "name")?.kind {
-      indexName = text
-    }
-    if case .name(let type)? = directive.argument("type")?.kind, ["HNSW", "IVFFLAT"].contains(type)
+    let indexName = directive.arguments[isUnique ? "indexName" : "name"]?.string?.text
+    if case .name(let type)? = directive.arguments["type"]?.kind,
+      ["HNSW", "IVFFLAT"].contains(type)
     {
       session.diagnostics.note(
         "An index of type \(type) has no effect: similarity compares all rows.",

@@ -120,7 +120,7 @@ extension SchemaBuilder {
   }
 
   func hasRefFields(_ field: FieldDefinitionSyntax) -> Bool {
-    field.directives.contains { $0.name.text == "ref" && $0.argument("fields") != nil }
+    field.directives.contains { $0.name.text == "ref" && $0.arguments["fields"] != nil }
   }
 
   mutating func foreignColumns(
@@ -164,7 +164,7 @@ extension SchemaBuilder {
         return session.refused(
           "A reference is to the key or to unique columns: add @unique to \(target.name.text)."
             + targets.map(\.name).joined(separator: ", ") + ".",
-          at: ref?.argument("references")?.position ?? field.name.position)
+          at: ref?.arguments["references"]?.position ?? field.name.position)
       }
     } else {
       guard let key = key(of: target) else { return nil }
@@ -181,7 +181,7 @@ extension SchemaBuilder {
         "The reference has \(names.count) fields for \(targets.count) columns of "
           + "\(target.name.text): name a field for each of "
           + "\(targets.map(\.name).joined(separator: ", ")).",
-        at: ref?.argument("fields")?.position ?? field.name.position)
+        at: ref?.arguments["fields"]?.position ?? field.name.position)
     }
     for name in names where !Self.isFieldName(name.text) {
       return session.refused(

@@ -65,10 +65,10 @@ extension SchemaBuilder {
       "BigInt": "Int64", "Text": "String",
     ]
     if let other = others[name] { return "There is no type \(name): use \(other)." }
-    let suggestion = session.suggestion(
-      for: name, among: ScalarForms.names + session.enums.keys + draftsByName.keys)
     return "There is no type \(name)."
-      + (suggestion.isEmpty ? " Define it, or use a scalar like String." : suggestion)
+      + session.suggestion(
+        for: name, among: ScalarForms.names + session.enums.keys + draftsByName.keys,
+        otherwise: "Define it, or use a scalar like String.")
   }
 
   mutating func addReference(
@@ -193,7 +193,6 @@ extension SchemaBuilder {
   func setType(
     of column: inout Column, _ directive: DirectiveSyntax, _ arguments: [Literal.Member]
   ) {
-    let session = session
     if case .int(let size)? = arguments["size"] {
       if column.type != .vector {
         session.diagnostics.error(
@@ -241,7 +240,7 @@ extension SchemaBuilder {
   func setDefault(
     of column: inout Column, _ directive: DirectiveSyntax, _ arguments: [Literal.Member]
   ) {
-    if let value = directive.argument("value") {
+    if let value = directive.arguments["value"] {
       let base = InputShape.Base.value(column.type)
       let shape =
         column.isList
