@@ -26,21 +26,27 @@ extension CELExpression {
   /// Examines at most 100 comparisons with null values, those that are first in the text.
   public func nullMatches(in scope: CELScope) -> [CELNullMatch] {
     var search = NullMatchSearch(scope)
-    search.collect(root, Polarity(isPositive: true, isNegative: false))
+    search.collect(root, .true)
     var known: Set<CELNullMatch> = []
     return search.comparisons.compactMap { search.match($0, in: root) }
       .filter { known.insert($0).inserted }
   }
 }
 
-/// Whether a condition can become true because a part of it is true, or because it is false.
-private struct Polarity {
-  var isPositive: Bool
-  var isNegative: Bool
+/// A set of truth values: the results that a condition can have, of which one that ends in an error has
+/// none, or those of a part that can make the whole true.
+private struct Truths: OptionSet {
+  let rawValue: UInt8
 
-  static let both = Polarity(isPositive: true, isNegative: true)
+  static let `true` = Truths(rawValue: 1)
+  static let `false` = Truths(rawValue: 2)
+  static let both: Truths = [.true, .false]
 
-  var reversed: Polarity { Polarity(isPositive: isNegative, isNegative: isPositive) }
+  var negated: Truths { Truths(rawValue: rawValue >> 1 | rawValue << 1 & 2) }
+}
+
+extension Truths {
+  init(_ value: Bool) { self = value ? .true : .false }
 }
 
 /// Whether a value is null, as far as that is known.
@@ -50,38 +56,19 @@ private enum Nullness: Equatable {
   case error
 }
 
-/// The results that a condition can have. None for one that ends in an error.
-private struct Outcomes {
-  var canBeTrue = false
-  var canBeFalse = false
-
-  static let none = Outcomes()
-  static let unknown = Outcomes(canBeTrue: true, canBeFalse: true)
-
-  init(canBeTrue: Bool = false, canBeFalse: Bool = false) {
-    self.canBeTrue = canBeTrue
-    self.canBeFalse = canBeFalse
-  }
-
-  init(_ value: Bool) { self.init(canBeTrue: value, canBeFalse: !value) }
-
-  func contains(_ value: Bool) -> Bool { value ? canBeTrue : canBeFalse }
-
-  var negated: Outcomes { Outcomes(canBeTrue: canBeFalse, canBeFalse: canBeTrue) }
-}
-
 /// Evaluates conditions over what is known of their values.
 private struct NullMatchSearch {
   /// A comparison, one of whose operands is null.
   struct Comparison {
     let node: Node
-    let path: (root: String, members: [String])
+    let path: CELPath
     /// The operand to which the null value is compared; of a list literal, one of its elements.
     let other: Node
     let otherCanBeNull: Bool
-    let polarity: Polarity
+    /// The results that can make the condition true.
+    let polarity: Truths
     /// The results that it can have by itself.
-    let outcomes: Outcomes
+    let outcomes: Truths
   }
 
   private static let limit = 100
@@ -91,7 +78,7 @@ private struct NullMatchSearch {
   /// The variables of the macros that contain the current node.
   private var locals: [(name: String, nullness: Nullness)] = []
   /// A comparison whose result is assumed.
-  private var assumed: (node: Node, value: Bool)?
+  private var assumed: (node: Node, value: Truths)?
   /// An operand that is assumed to be null.
   private var nullOperand: Node?
 
@@ -99,10 +86,10 @@ private struct NullMatchSearch {
 
   // MARK: Comparisons
 
-  mutating func collect(_ node: Node, _ polarity: Polarity) {
+  mutating func collect(_ node: Node, _ polarity: Truths) {
     guard comparisons.count < Self.limit else { return }
     switch node.kind {
-    case .not(let operand): collect(operand, polarity.reversed)
+    case .not(let operand): collect(operand, polarity.negated)
     case .logical(_, let operands): for operand in operands { collect(operand, polarity) }
     case .conditional(let condition, let first, let second):
       collect(condition, .both)
@@ -124,7 +111,7 @@ private struct NullMatchSearch {
   }
 
   private mutating func add(
-    _ node: Node, _ left: Node, _ right: Node, _ polarity: Polarity, isSymmetric: Bool = true
+    _ node: Node, _ left: Node, _ right: Node, _ polarity: Truths, isSymmetric: Bool = true
   ) {
     for (operand, other) in isSymmetric ? [(left, right), (right, left)] : [(left, right)] {
       guard let path = nullPath(operand) else { continue }
@@ -140,7 +127,7 @@ private struct NullMatchSearch {
   }
 
   /// The path of a value that is null, as long as nothing is assumed.
-  private func nullPath(_ node: Node) -> (root: String, members: [String])? {
+  private func nullPath(_ node: Node) -> CELPath? {
     guard let path = node.path, local(path.root) == nil, nullness(of: path) == .null else {
       return nil
     }
@@ -149,29 +136,20 @@ private struct NullMatchSearch {
 
   /// Nil if the condition is true for another reason, or not at all.
   mutating func match(_ comparison: Comparison, in root: Node) -> CELNullMatch? {
-    let isEquality: Bool
-    if case .binary(.notEqual, _, _) = comparison.node.kind {
-      isEquality = false
-    } else {
-      isEquality = true
-    }
+    let isEquality =
+      if case .binary(.notEqual, _, _) = comparison.node.kind { false } else { true }
     for areEqual in [true, false] {
-      let value = areEqual == isEquality
-      guard value ? comparison.polarity.isPositive : comparison.polarity.isNegative else {
-        continue
-      }
-      guard comparison.outcomes.contains(value), !areEqual || comparison.otherCanBeNull else {
-        continue
-      }
+      let value = Truths(areEqual == isEquality)
+      guard comparison.polarity.contains(value), comparison.outcomes.contains(value),
+        !areEqual || comparison.otherCanBeNull
+      else { continue }
       nullOperand = areEqual ? comparison.other : nil
       assumed = (comparison.node, value)
-      guard outcomes(root).canBeTrue else { continue }
-      assumed = (comparison.node, !value)
-      let others = outcomes(root)
-      guard others.canBeFalse || !others.canBeTrue else { continue }
+      guard outcomes(root).contains(.true) else { continue }
+      assumed = (comparison.node, value.negated)
+      guard outcomes(root) != .true else { continue }
       return CELNullMatch(
-        comparison: CELExpression(comparison.node).description,
-        nullPath: CELPath(comparison.path.root, comparison.path.members),
+        comparison: CELExpression(comparison.node).description, nullPath: comparison.path,
         position: comparison.node.position,
         other: areEqual ? CELExpression(comparison.other).description : nil)
     }
@@ -182,11 +160,11 @@ private struct NullMatchSearch {
 
   private func local(_ name: String) -> Nullness? { locals.last { $0.name == name }?.nullness }
 
-  private func nullness(of path: (root: String, members: [String])) -> Nullness? {
-    for count in 0...path.members.count
-    where scope.nullMembers.contains(path: (path.root, Array(path.members.prefix(count)))) {
+  private func nullness(of path: CELPath) -> Nullness? {
+    for count in 1...path.components.count
+    where scope.nullMembers.contains(path: path.components.prefix(count)) {
       // Members of null are null, and their members are errors.
-      return path.members.count - count <= 1 ? .null : .error
+      return path.components.count - count <= 1 ? .null : .error
     }
     return nil
   }
@@ -194,7 +172,7 @@ private struct NullMatchSearch {
   private func nullness(_ node: Node) -> Nullness {
     if let nullOperand, nullOperand == node, locals.isEmpty { return .null }
     if let path = node.path {
-      if let local = local(path.root) { return path.members.isEmpty ? local : .unknown }
+      if let local = local(path.root) { return path.isName ? local : .unknown }
       if let nullness = nullness(of: path) { return nullness }
       return nullness(ofType: node)
     }
@@ -254,86 +232,76 @@ private struct NullMatchSearch {
     return answer
   }
 
-  private mutating func outcomes(_ node: Node) -> Outcomes {
+  private mutating func outcomes(_ node: Node) -> Truths {
     // One that is written twice has the same result at both places.
-    if let assumed, assumed.node == node { return Outcomes(assumed.value) }
+    if let assumed, assumed.node == node { return assumed.value }
     switch node.kind {
-    case .literal(.bool(let value)): return Outcomes(value)
+    case .literal(.bool(let value)): return Truths(value)
     case .not(let operand): return outcomes(operand).negated
     case .logical(let sign, let operands): return logical(sign, operands)
     case .conditional(let condition, let first, let second):
       let condition = outcomes(condition)
       let (first, second) = (outcomes(first), outcomes(second))
-      return Outcomes(
-        canBeTrue: condition.canBeTrue && first.canBeTrue
-          || condition.canBeFalse && second.canBeTrue,
-        canBeFalse: condition.canBeTrue && first.canBeFalse
-          || condition.canBeFalse && second.canBeFalse)
+      return (condition.contains(.true) ? first : [])
+        .union(condition.contains(.false) ? second : [])
     case .binary(let sign, let left, let right): return comparison(sign, left, right)
     case .presence(let operand, let member):
-      if let path = operand.path, local(path.root) == nil,
-        nullness(of: (path.root, path.members + [member])) != nil
-      {
-        return Outcomes(false)
-      }
-      return .unknown
+      guard let path = operand.path, local(path.root) == nil,
+        nullness(of: path.appending(member)) != nil
+      else { return .both }
+      return .false
     case .comprehension(let comprehension): return self.comprehension(comprehension)
     default:
       let value = nullness(node)
-      return value == .null || value == .error ? .none : .unknown
+      return value == .null || value == .error ? [] : .both
     }
   }
 
   /// An error of one operand is absorbed if another one decides.
-  private mutating func logical(_ sign: LogicalOperator, _ operands: [Node]) -> Outcomes {
+  private mutating func logical(_ sign: LogicalOperator, _ operands: [Node]) -> Truths {
     let all = operands.map { outcomes($0) }
-    return switch sign {
-    case .and:
-      Outcomes(
-        canBeTrue: all.allSatisfy(\.canBeTrue), canBeFalse: all.contains(where: \.canBeFalse))
-    case .or:
-      Outcomes(
-        canBeTrue: all.contains(where: \.canBeTrue), canBeFalse: all.allSatisfy(\.canBeFalse))
-    }
+    let dominant = Truths(sign.dominant)
+    return (all.contains { $0.contains(dominant) } ? dominant : [])
+      .union(all.allSatisfy { $0.contains(dominant.negated) } ? dominant.negated : [])
   }
 
   private mutating func comparison(
     _ sign: BinaryOperator, _ left: Node, _ right: Node
-  ) -> Outcomes {
+  ) -> Truths {
     let first = nullness(left)
     if sign == .contained {
       let elements = elementNullness(right)
-      guard first != .error, elements != .error else { return .none }
+      guard first != .error, elements != .error else { return [] }
       switch (first, elements) {
-      case (.null, .null): return Outcomes(true)
-      case (.null, .notNull): return Outcomes(false)
-      default: return .unknown
+      case (.null, .null): return .true
+      case (.null, .notNull): return .false
+      default: return .both
       }
     }
     let second = nullness(right)
-    guard first != .error, second != .error else { return .none }
+    guard first != .error, second != .error else { return [] }
     switch sign {
     case .equal, .notEqual:
-      let equality: Outcomes =
+      let equality: Truths =
         switch (first, second) {
-        case (.null, .null): Outcomes(true)
-        case (.null, .notNull), (.notNull, .null): Outcomes(false)
-        default: .unknown
+        case (.null, .null): .true
+        case (.null, .notNull), (.notNull, .null): .false
+        default: .both
         }
       return sign == .equal ? equality : equality.negated
-    default: return first == .null || second == .null ? .none : .unknown
+    default: return first == .null || second == .null ? [] : .both
     }
   }
 
-  private mutating func comprehension(_ comprehension: Node.Comprehension) -> Outcomes {
+  private mutating func comprehension(_ comprehension: Node.Comprehension) -> Truths {
     let range = nullness(comprehension.range)
-    if range == .null || range == .error { return .none }
+    if range == .null || range == .error { return [] }
     let body = withLocal(of: comprehension) { $0.outcomes(comprehension.body) }
     return switch comprehension.macro {
     // It is true of an empty list.
-    case .all: Outcomes(canBeTrue: true, canBeFalse: body.canBeFalse)
-    case .exists, .existsOne: Outcomes(canBeTrue: body.canBeTrue, canBeFalse: true)
-    case .map, .filter: .none
+    case .all: body.union(.true)
+    case .exists, .existsOne: body.union(.false)
+    case .map, .filter: []
     }
   }
 }

@@ -13,6 +13,11 @@ public struct CELPath: Sendable, Hashable, CustomStringConvertible {
     components = [root] + members
   }
 
+  func appending(_ member: String) -> CELPath { CELPath(root, components.dropFirst() + [member]) }
+
+  /// Whether the path has no members.
+  var isName: Bool { components.count == 1 }
+
   /// The components with dots between them: `request.auth.token.email`.
   public var description: String { components.joined(separator: ".") }
 }
@@ -42,11 +47,11 @@ private struct PathCollector {
   private var locals: [String] = []
 
   mutating func collect(_ node: Node) {
-    if let path = node.path { return add(path.root, path.members) }
+    if let path = node.path { return add(path) }
     switch node.kind {
     case .presence(let operand, let member):
       if let path = operand.path {
-        add(path.root, path.members + [member])
+        add(path.appending(member))
       } else {
         collect(operand)
       }
@@ -61,9 +66,10 @@ private struct PathCollector {
     }
   }
 
-  private mutating func add(_ root: String, _ members: [String]) {
-    if locals.contains(root) || (members.isEmpty && CELValue.typeNames.contains(root)) { return }
-    let path = CELPath(root, members)
+  private mutating func add(_ path: CELPath) {
+    if locals.contains(path.root) || path.isName && CELValue.typeNames.contains(path.root) {
+      return
+    }
     if known.insert(path).inserted { paths.append(path) }
   }
 }

@@ -115,13 +115,12 @@ struct Checker {
   }
 
   private func described(_ node: Node) -> String {
-    guard let path = node.path else { return "The value" }
-    return "\"" + ([path.root] + path.members).joined(separator: ".") + "\""
+    node.path.map { "\"\($0)\"" } ?? "The value"
   }
 
   private func readsNull(_ node: Node) -> Bool {
     guard let path = node.path, local(path.root) == nil else { return false }
-    return scope.nullMembers.contains(path: path)
+    return scope.nullMembers.contains(path: path.components)
   }
 
   private mutating func type(of operand: Node, _ index: Node) throws(CELError) -> CELType {
@@ -400,8 +399,7 @@ extension CELType {
 
 extension Set<String> {
   /// Whether a path is among texts with dots. A member with a dot is in none.
-  func contains(path: (root: String, members: [String])) -> Bool {
-    guard !isEmpty, path.members.allSatisfy({ !$0.contains(".") }) else { return false }
-    return contains(([path.root] + path.members).joined(separator: "."))
+  func contains(path: some Collection<String>) -> Bool {
+    !isEmpty && path.allSatisfy { !$0.contains(".") } && contains(path.joined(separator: "."))
   }
 }

@@ -165,7 +165,7 @@ struct Evaluator {
   /// Whether a member of null is null. See `CELEnvironment.nullMembers`.
   private func readsNull(_ node: Node) -> Bool {
     guard let path = node.path, local(path.root) == nil else { return false }
-    return environment.nullMembers.contains(path: path)
+    return environment.nullMembers.contains(path: path.components)
   }
 
   private mutating func member(_ member: String, of operand: Node) throws(CELError) -> CELValue {

@@ -82,20 +82,17 @@ extension Node.Kind {
 
 extension Node {
   /// The root name and the members of `a.b['c']`. Nil for other expressions.
-  var path: (root: String, members: [String])? {
+  var path: CELPath? {
     switch kind {
-    case .name(let name): return (name, [])
-    case .member(let node, let member):
-      guard var path = node.path else { return nil }
-      path.members.append(member)
-      return path
+    case .name(let name): CELPath(name)
+    case .member(let node, let member): node.path?.appending(member)
     case .index(let node, let index):
-      guard case .literal(.string(let member)) = index.kind, var path = node.path else {
-        return nil
+      if case .literal(.string(let member)) = index.kind {
+        node.path?.appending(member)
+      } else {
+        nil
       }
-      path.members.append(member)
-      return path
-    default: return nil
+    default: nil
     }
   }
 }

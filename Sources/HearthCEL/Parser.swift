@@ -207,8 +207,8 @@ struct Parser {
       let arguments = try expressions(until: ")")
       return try method(name, of: operand, arguments, at: position)
     }
-    if name == "Timestamp" || name == "Duration", let path = operand.path,
-      path.root == "google", path.members == ["protobuf"]
+    if name == "Timestamp" || name == "Duration",
+      operand.path?.components == ["google", "protobuf"]
     {
       return Node(.literal(.type("google.protobuf.\(name)")), at: position)
     }
