@@ -1,6 +1,7 @@
 #if Tools
   import Foundation
   import Hearth
+  import HearthTerminal
 
   /// Handles ^C (SIGINT), SIGTERM, and for commands that ask for it SIGHUP.
   ///
@@ -102,6 +103,17 @@
       defer { state.withLock { $0.cancel = nil } }
       go.yield()
       return try await task.value
+    }
+  }
+
+  /// Runs `body` and shows a progress bar on standard error.
+  func withProgress<R: Sendable>(
+    _ body: @escaping @Sendable (@escaping FirestoreMaintenance.ProgressHandler) async throws -> R
+  ) async throws -> R {
+    let bar = ProgressBar()
+    defer { bar.finish() }
+    return try await Interruption.cancelling {
+      try await body { bar.show($0.step.rawValue, $0.done, of: $0.total) }
     }
   }
 

@@ -27,13 +27,7 @@ struct DebianPackage: DemoRecord {
     var name: String
     var relation: String?
     var version: String?
-    var alternatives: [Alternative]?
-  }
-
-  struct Alternative: Codable, Hashable, Sendable {
-    var name: String
-    var relation: String?
-    var version: String?
+    var alternatives: [Dependency]?
   }
 
   static let collection = "packages"
@@ -61,7 +55,8 @@ extension DebianPackage {
     downloadBytes = stanza["Size"].flatMap { Int($0) }
     isEssential = stanza["Essential"].map { $0 == "yes" }
     tags = stanza["Tag"].map { $0.parts(",") } ?? []
-    dependencies = stanza["Depends"].map { $0.parts(",").compactMap(Dependency.init) } ?? []
+    dependencies =
+      stanza["Depends"].map { $0.parts(",").compactMap(Dependency.init(choices:)) } ?? []
   }
 }
 
@@ -75,19 +70,15 @@ extension DebianPackage.Maintainer {
 }
 
 extension DebianPackage.Dependency {
-  init?(_ text: String) {
-    let choices = text.parts("|").compactMap(DebianPackage.Alternative.init)
+  init?(choices text: String) {
+    let choices = text.parts("|").compactMap(Self.init(choice:))
     guard let first = choices.first else { return nil }
-    name = first.name
-    relation = first.relation
-    version = first.version
-    alternatives = choices.count > 1 ? Array(choices.dropFirst()) : nil
+    self = first
+    if choices.count > 1 { alternatives = Array(choices.dropFirst()) }
   }
-}
 
-extension DebianPackage.Alternative {
   /// `libc6 (>= 2.34)`
-  init?(_ text: String) {
+  private init?(choice text: String) {
     let parts = text.utf8Split("(", maxSplits: 1)
     guard let first = parts.first else { return nil }
     name = first.trimmed

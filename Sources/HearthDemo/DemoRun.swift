@@ -55,7 +55,7 @@ struct DemoRun<Record: DemoRecord> {
   private mutating func importAll(_ db: Firestore) async throws {
     try screen.begin("Import", "one durable setData(from:) for every document, many at once")
     let collection = db.collection(Record.collection)
-    var bar = ProgressBar(total: totalStanzas)
+    let bar = ProgressBar()
     let commitsBefore = try await db.statistics().commits
     let began = ContinuousClock.now
     var ids: Swift.Set<String> = []
@@ -76,7 +76,7 @@ struct DemoRun<Record: DemoRecord> {
           return record
         }
         inFlight += 1
-        bar.advance(to: ids.count)
+        bar.show("", ids.count, of: totalStanzas)
       }
       while inFlight > 0 { try await finishOne() }
     }

@@ -11,7 +11,7 @@
     let isFollowing: Bool
     let endsCaughtUp: Bool
     let verifiesAll: Bool
-    private let bar = SharedBar()
+    private let bar = ProgressBar()
     private let news = LagReport()
 
     /// At the end only the documents that changed after the comparison of all are compared.

@@ -5,9 +5,6 @@
 
   /// A document's path (an even number of segments) or a collection's (an odd number).
   enum Position {
-    case document(DocumentReference)
-    case collection(CollectionReference)
-
     /// Throws a `Failure` for a path of a collection.
     ///
     /// - Parameter instead: The remedy, as a sentence.
@@ -31,10 +28,12 @@
 
     private static func segmentCount(of path: String) -> Int { path.split(separator: "/").count }
 
-    init(_ path: String, in db: Firestore) {
-      self =
-        Self.segmentCount(of: path).isMultiple(of: 2)
-        ? .document(db.document(path)) : .collection(db.collection(path))
+    /// Nil unless the text is the path of a document and nothing else.
+    static func document(_ text: String, in db: Firestore) -> DocumentReference? {
+      guard !text.contains(where: \.isWhitespace), segmentCount(of: text).isMultiple(of: 2) else {
+        return nil
+      }
+      return db.document(text)
     }
   }
 #endif

@@ -27,20 +27,17 @@
 
     private func table(_ statistics: Firestore.Statistics) -> [TerminalText] {
       let collections = statistics.collections.map {
-        (
+        [
           $0.path.legible, Figure.count($0.documents), Figure.bytes($0.bytes),
-          Figure.bytes($0.average)
-        )
+          Figure.bytes($0.average),
+        ]
       }
-      let rows = [("collection", "documents", "stored", "each")] + collections
-      let widths = (
-        rows.map(\.0.count).max() ?? 0, rows.map(\.1.count).max() ?? 0,
-        rows.map(\.2.count).max() ?? 0, rows.map(\.3.count).max() ?? 0
-      )
+      let rows = [["collection", "documents", "stored", "each"]] + collections
+      let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
       var lines = rows.enumerated().map { index, row in
-        let line: TerminalText =
-          "\(row.0.padded(to: widths.0))  \(row.1.leftPadded(to: widths.1))  "
-          + "\(row.2.leftPadded(to: widths.2))  \(row.3.leftPadded(to: widths.3))"
+        let numbers = zip(row, widths).dropFirst().map { $0.leftPadded(to: $1) }
+        let cells = [row[0].padded(to: widths[0])] + numbers
+        let line: TerminalText = "\(cells.joined(separator: "  "))"
         return index == 0 ? Terminal.bold(line) : line
       }
       if collections.isEmpty { lines = ["No documents yet."] }

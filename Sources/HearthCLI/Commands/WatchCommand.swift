@@ -32,9 +32,7 @@
 
     func run() async throws {
       try await file.open(.reading) { db in
-        if case .document(let document)? = Position(single: query, in: db) {
-          return try await watch(document)
-        }
+        if let document = Position.document(query, in: db) { return try await watch(document) }
         switch try QueryText.read(query, in: db) {
         case .documents(let query): try await watch(query)
         case .numbers(let query, let fields): try await watch(query, fields)
@@ -142,14 +140,6 @@
 
     private func note(_ sentence: TerminalText) throws {
       if !output.json { try Terminal.print(Terminal.faint("(\(sentence))")) }
-    }
-  }
-
-  extension Position {
-    /// Nil unless the text is a path and nothing else.
-    fileprivate init?(single text: String, in db: Firestore) {
-      guard !text.contains(where: \.isWhitespace) else { return nil }
-      self.init(text, in: db)
     }
   }
 
