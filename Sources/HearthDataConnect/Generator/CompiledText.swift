@@ -21,23 +21,14 @@ struct CompiledText {
   func write(to source: inout SwiftSource) {
     // One more than the longest run of `#`: the text then contains neither the literal's end nor an
     // escape sequence of it.
-    let marks = String(repeating: "#", count: longestRun(of: UInt8(ascii: "#")) + 1)
+    let longest = json.utf8.split { $0 != UInt8(ascii: "#") }.map(\.count).max() ?? 0
+    let marks = String(repeating: "#", count: longest + 1)
     source.line("/// The compiled connector, as JSON.")
     source.line("static let compiled = \(marks)\"\"\"")
     source.indented { source in
       for line in lines(width: 92) { source.line(line) }
       source.line("\"\"\"\(marks)")
     }
-  }
-
-  private func longestRun(of wanted: UInt8) -> Int {
-    var longest = 0
-    var run = 0
-    for byte in json.utf8 {
-      run = byte == wanted ? run + 1 : 0
-      longest = max(longest, run)
-    }
-    return longest
   }
 
   /// Breaks after commas outside strings. A longer string has a line of its own.

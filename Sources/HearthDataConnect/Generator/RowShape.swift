@@ -62,6 +62,14 @@ struct RowBuilder {
 
   enum Wrapping {
     case one, optional, list
+
+    func type(_ name: String) -> String {
+      switch self {
+      case .one: name
+      case .optional: "\(name)?"
+      case .list: "[\(name)]"
+      }
+    }
   }
 
   let schema: Schema
@@ -225,15 +233,5 @@ struct RowBuilder {
       table.key == ["id"]
       || (!column.isNullable && table.uniques.contains { $0.columns == ["id"] })
     return isUnique ? .declared : .none
-  }
-}
-
-extension RowBuilder.Wrapping {
-  func type(_ name: String) -> String {
-    switch self {
-    case .one: name
-    case .optional: "\(name)?"
-    case .list: "[\(name)]"
-    }
   }
 }

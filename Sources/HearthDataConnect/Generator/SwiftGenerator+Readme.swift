@@ -58,26 +58,16 @@ extension SwiftGenerator {
     let required = operation.required.map { "\($0.argumentLabel): …" }
     let call = "(\(required.joined(separator: ", ")))"
     let property = "connector.\(SwiftNames.quoted(operation.property))"
-    text += "\n```swift\n"
-    if operation.kind == .query {
-      text += """
-        // Once:
-        let result = try await \(property).execute\(call)
-        // Observed:
-        let ref = \(property).ref\(call)
-        try await ref.execute()
-        ref.data
+    let isQuery = operation.kind == .query
+    text += """
 
-        """
-    } else {
-      text += """
-        let result = try await \(property).execute\(call)
-        // Later:
-        let ref = \(property).ref\(call)
-        try await ref.execute()
-
-        """
-    }
+      ```swift
+      \(isQuery ? "// Once:\n" : "")let result = try await \(property).execute\(call)
+      // \(isQuery ? "Observed" : "Later"):
+      let ref = \(property).ref\(call)
+      try await ref.execute()
+      \(isQuery ? "ref.data\n" : "")
+      """
     if let first = operation.optional.first {
       let labels = required + ["\(first.argumentLabel): …"]
       let closure = required.isEmpty ? "" : call

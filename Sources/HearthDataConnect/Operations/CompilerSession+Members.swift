@@ -74,7 +74,9 @@ extension CompilerSession {
     for group in object.groups {
       let givenNames = group.names.filter(present.contains)
       if givenNames.count > 1 {
-        let second = givenNames.compactMap { seen[$0] }.max { $0.precedes($1) } ?? position
+        let second =
+          givenNames.compactMap { seen[$0] }
+          .max { ($0.line, $0.column) < ($1.line, $1.column) } ?? position
         refuse(
           "\(givenNames.joined(separator: " and ")) exclude each other: keep one.", at: second)
       } else if group.isRequired, !group.names.contains(where: isGiven), isValid {
@@ -216,11 +218,5 @@ extension CompilerSession {
       }
     }
     return isValid
-  }
-}
-
-extension Position {
-  func precedes(_ other: Position) -> Bool {
-    (line, column) < (other.line, other.column)
   }
 }

@@ -97,7 +97,7 @@ extension CompilerSession {
       if brokenVariables.contains(name) { return nil }
       return refused(
         "The variable $\(name) is not declared: add $\(name): \(type) to the operation."
-          + suggestion(for: name, among: variables.keys).replacingFirstQuote(with: "$"),
+          + (closestName(to: name, among: variables.keys).map { " Did you mean $\($0)?" } ?? ""),
         at: position)
     }
     usedVariables.insert(name)
@@ -238,13 +238,5 @@ extension CompilerSession {
       }
     case .list(let element): "write a list, or \(advice(for: element.base).dropFirst(6))"
     }
-  }
-}
-
-extension String {
-  /// ` Did you mean "id"?` → ` Did you mean $id?`
-  fileprivate func replacingFirstQuote(with prefix: String) -> String {
-    guard let first = firstIndex(of: "\"") else { return self }
-    return String(self[..<first]) + prefix + self[index(after: first)...].filter { $0 != "\"" }
   }
 }

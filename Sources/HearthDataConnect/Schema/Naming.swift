@@ -2,14 +2,12 @@
 enum Naming {
   /// `MovieActor` → `movieActor`
   static func lowerFirst(_ name: String) -> String {
-    guard let first = name.first else { return name }
-    return first.lowercased() + name.dropFirst()
+    name.prefix(1).lowercased() + name.dropFirst()
   }
 
   /// `id` → `Id`
   static func upperFirst(_ name: String) -> String {
-    guard let first = name.first else { return name }
-    return first.uppercased() + name.dropFirst()
+    name.prefix(1).uppercased() + name.dropFirst()
   }
 
   /// `MovieActor` → `movie_actor`, `HTTPServer` → `http_server`

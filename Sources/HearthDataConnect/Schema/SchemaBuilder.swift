@@ -296,9 +296,6 @@ struct SchemaBuilder {
   }
 
   static func isFieldName(_ text: String) -> Bool {
-    guard let first = text.utf8.first, first < 0x80, text.first?.isLetter == true else {
-      return false
-    }
-    return text.utf8.allSatisfy { $0.isASCIIWord }
+    text.first?.isLetter == true && text.utf8.allSatisfy(\.isASCIIWord)
   }
 }

@@ -24,9 +24,6 @@ struct Lexer {
     /// The content of strings; the sentence of `invalid`; otherwise the token as written.
     var text: String
     var position: Position
-
-    func isPunctuator(_ text: String) -> Bool { kind == .punctuator && self.text == text }
-    func isName(_ text: String) -> Bool { kind == .name && self.text == text }
   }
 
   private let bytes: [UInt8]
@@ -273,14 +270,10 @@ struct Lexer {
   /// The value of a block string as GraphQL defines it: the indent that all lines but the first
   /// share is removed, and so are blank lines at the start and the end.
   static func withoutCommonIndent(_ text: String) -> String {
-    var lines: [Substring] = []
-    var start = text.startIndex
     // "\r\n" is one character.
-    while let end = text[start...].firstIndex(where: { $0 == "\n" || $0 == "\r\n" || $0 == "\r" }) {
-      lines.append(text[start..<end])
-      start = text.index(after: end)
+    var lines = text.split(omittingEmptySubsequences: false) {
+      $0 == "\n" || $0 == "\r\n" || $0 == "\r"
     }
-    lines.append(text[start...])
     func indent(_ line: Substring) -> Int? {
       let count = line.prefix { $0 == " " || $0 == "\t" }.count
       return count == line.count ? nil : count

@@ -89,8 +89,13 @@ struct Parser {
     }
   }
 
-  private mutating func skip(_ punctuator: String) -> Bool {
-    guard token.isPunctuator(punctuator) else { return false }
+  /// Whether the token is a punctuator, or a name, with the text.
+  private func isAt(_ text: String) -> Bool {
+    (token.kind == .punctuator || token.kind == .name) && token.text == text
+  }
+
+  private mutating func skip(_ text: String) -> Bool {
+    guard isAt(text) else { return false }
     advance()
     return true
   }
@@ -123,7 +128,7 @@ struct Parser {
   // MARK: Definitions
 
   private mutating func definition() throws(SyntaxError) {
-    if token.isPunctuator("{") {
+    if isAt("{") {
       let position = token.position
       let selections = try selectionSet()
       document.operations.append(
@@ -154,8 +159,7 @@ struct Parser {
     if token.kind == .name { operationName = try name("a name") }
     var variables: [VariableSyntax] = []
     if skip("(") {
-      repeat { variables.append(try variable()) } while !token.isPunctuator(")")
-      advance()
+      repeat { variables.append(try variable()) } while !skip(")")
     }
     let directives = try directives()
     document.operations.append(
@@ -185,8 +189,7 @@ struct Parser {
       throw SyntaxError(
         message: "A fragment needs a name before `on`.", position: fragmentName.position)
     }
-    guard token.isName("on") else { throw unexpected("`on` and the type of the fragment") }
-    advance()
+    guard skip("on") else { throw unexpected("`on` and the type of the fragment") }
     let condition = try name("the type of the fragment")
     let directives = try directives()
     document.fragments.append(
@@ -202,12 +205,11 @@ struct Parser {
   ) throws(SyntaxError) -> [SelectionSyntax] {
     try nested { (parser) throws(SyntaxError) in
       try parser.expect("{", place)
-      guard !parser.token.isPunctuator("}") else {
+      guard !parser.isAt("}") else {
         throw parser.failure("Empty braces: write the fields to select between them.")
       }
       var selections: [SelectionSyntax] = []
-      repeat { selections.append(try parser.selection()) } while !parser.token.isPunctuator("}")
-      parser.advance()
+      repeat { selections.append(try parser.selection()) } while !parser.skip("}")
       return selections
     }
   }
@@ -220,12 +222,9 @@ struct Parser {
         return .spread(fragment, try directives())
       }
       var condition: Name?
-      if token.isName("on") {
-        advance()
-        condition = try name("the type of the fragment")
-      }
+      if skip("on") { condition = try name("the type of the fragment") }
       let directives = try directives()
-      guard token.isPunctuator("{") else {
+      guard isAt("{") else {
         throw unexpected("the name of a fragment, or `{` with fields,")
       }
       return .inline(typeCondition: condition, directives, try selectionSet(), position)
@@ -236,20 +235,19 @@ struct Parser {
       field.alias = first
       field.name = try name("a field after the alias")
     }
-    if token.isPunctuator("(") { field.arguments = try arguments() }
+    if isAt("(") { field.arguments = try arguments() }
     field.directives = try directives()
-    if token.isPunctuator("{") { field.selections = try selectionSet() }
+    if isAt("{") { field.selections = try selectionSet() }
     return .field(field)
   }
 
   private mutating func arguments() throws(SyntaxError) -> [ArgumentSyntax] {
     try expect("(", "with arguments")
-    guard !token.isPunctuator(")") else {
+    guard !isAt(")") else {
       throw failure("Empty parentheses: write arguments, or remove them.")
     }
     var arguments: [ArgumentSyntax] = []
-    repeat { arguments.append(try argument("an argument, or `)`")) } while !token.isPunctuator(")")
-    advance()
+    repeat { arguments.append(try argument("an argument, or `)`")) } while !skip(")")
     return arguments
   }
 
@@ -261,16 +259,15 @@ struct Parser {
 
   private mutating func directives() throws(SyntaxError) -> [DirectiveSyntax] {
     var directives: [DirectiveSyntax] = []
-    while token.isPunctuator("@") {
+    while true {
       let position = token.position
-      advance()
+      guard skip("@") else { return directives }
       let text = try name("the name of a directive").text
       directives.append(
         DirectiveSyntax(
           name: Name(text: text, position: position),
-          arguments: token.isPunctuator("(") ? try arguments() : []))
+          arguments: isAt("(") ? try arguments() : []))
     }
-    return directives
   }
 
   // MARK: Values and types
@@ -333,8 +330,7 @@ struct Parser {
   // MARK: Type system
 
   private mutating func typeDefinition() throws(SyntaxError) {
-    let isExtension = token.isName("extend")
-    if isExtension { advance() }
+    let isExtension = skip("extend")
     guard token.kind == .name, let kind = TypeDefinitionSyntax.Kind(rawValue: token.text) else {
       throw unexpected("`type` or `enum` after `extend`")
     }
@@ -355,10 +351,9 @@ struct Parser {
       let position = token.position
       try expect("@", "and the name of the directive")
       result.name = Name(text: try name("the name of the directive").text, position: position)
-      if token.isPunctuator("(") { result.fields = try fieldDefinitions("(", ")") }
-      if token.isName("repeatable") { advance() }
-      guard token.isName("on") else { throw unexpected("`on` and the places of the directive") }
-      advance()
+      if isAt("(") { result.fields = try fieldDefinitions("(", ")") }
+      _ = skip("repeatable")
+      guard skip("on") else { throw unexpected("`on` and the places of the directive") }
       _ = skip("|")
       repeat { _ = try name("a place like FIELD") } while skip("|")
     case .scalar:
@@ -379,13 +374,12 @@ struct Parser {
       }
     case .object, .interface, .input:
       result.name = try name("the name of the type")
-      if token.isName("implements") {
-        advance()
+      if skip("implements") {
         _ = skip("&")
         repeat { result.interfaces.append(try name("an interface")) } while skip("&")
       }
       result.directives = try directives()
-      if token.isPunctuator("{") { result.fields = try fieldDefinitions("{", "}") }
+      if isAt("{") { result.fields = try fieldDefinitions("{", "}") }
     }
     document.types.append(result)
   }
@@ -409,7 +403,7 @@ struct Parser {
       skipDescription()
       let fieldName = try name("a field, or `\(close)`")
       var arguments: [FieldDefinitionSyntax] = []
-      if open == "{", token.isPunctuator("(") { arguments = try fieldDefinitions("(", ")") }
+      if open == "{", isAt("(") { arguments = try fieldDefinitions("(", ")") }
       try expect(":", "and the type of `\(fieldName.text)`")
       let type = try type()
       if skip("=") { _ = try value() }
