@@ -67,10 +67,7 @@ public enum CELValue: Sendable {
   ]
 
   /// The value that operators see: null for an unset one.
-  var read: CELValue {
-    if case .unset = self { return .null }
-    return self
-  }
+  var read: CELValue { isUnset ? .null : self }
 
   var isNull: Bool {
     switch self {
@@ -79,10 +76,7 @@ public enum CELValue: Sendable {
     }
   }
 
-  var isUnset: Bool {
-    if case .unset = self { return true }
-    return false
-  }
+  var isUnset: Bool { if case .unset = self { true } else { false } }
 }
 
 extension CELValue: Hashable {

@@ -41,28 +41,27 @@
     }
 
     private func watch(_ document: DocumentReference) async throws {
-      var printed = 0
+      var isFirst = true
       var before: DocumentSnapshot?
-      for try await snapshot in document.snapshots {
+      for try await snapshot in document.snapshots.prefix(count ?? .max) {
         if snapshot.exists {
           try show(
             Change(kind: before == nil ? .added : .modified, document: snapshot, before: before))
-        } else if printed > 0 {
+        } else if !isFirst {
           try show(Change(kind: .removed, document: snapshot))
         } else {
           try note("\(document.path.legible) is not there yet; watching for it")
         }
         before = snapshot.exists ? snapshot : nil
-        printed += 1
-        if printed == count { return }
+        isFirst = false
       }
     }
 
     private func watch(_ query: Query) async throws {
-      var printed = 0
+      var isFirst = true
       var known: [DocumentReference: DocumentSnapshot] = [:]
-      for try await snapshot in query.snapshots {
-        if printed == 0, !output.json {
+      for try await snapshot in query.snapshots.prefix(count ?? .max) {
+        if isFirst, !output.json {
           for line in try DocumentTable(snapshot.documents).lines(width: Terminal.width) {
             try Terminal.print(line)
           }
@@ -70,17 +69,15 @@
         }
         for change in snapshot.documentChanges {
           let reference = change.document.reference
-          if printed > 0 || output.json { try show(Change(change, before: known[reference])) }
+          if !isFirst || output.json { try show(Change(change, before: known[reference])) }
           known[reference] = change.type == .removed ? nil : change.document
         }
-        printed += 1
-        if printed == count { return }
+        isFirst = false
       }
     }
 
     private func watch(_ query: AggregateQuery, _ fields: [AggregateField]) async throws {
-      var printed = 0
-      for try await snapshot in query.snapshots {
+      for try await snapshot in query.snapshots.prefix(count ?? .max) {
         let numbers = fields.map { ($0.description, Value(aggregate: snapshot.get($0))) }
         if output.json {
           try Terminal.print(JSON.object(numbers.map { JSON.Member($0, $1.json) }))
@@ -88,8 +85,6 @@
           let texts = numbers.map { "\($0.legible): \($1.brief)" }
           try Terminal.print("\(texts.joined(separator: "  "))")
         }
-        printed += 1
-        if printed == count { return }
       }
     }
 
