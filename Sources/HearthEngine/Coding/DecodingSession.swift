@@ -81,35 +81,13 @@ struct DecodingSession {
     state.pointee.parentCapacity = capacity
   }
 
-  static func decode<T: Decodable>(
-    _ type: T.Type, from body: StoredBody?, options: FirebaseDataDecoder,
-    context: DocumentDecoder.Context
-  ) throws -> T {
-    let state = pool.borrow()
-    defer { giveBack(state) }
-    state.pointee.bytes = body?.bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)
-    state.pointee.nameTable = body?.nameTable
-    guard state.pointee.bytes.count <= DocumentFormat.maximumBodyBytes else {
-      throw Status.dataLoss("A stored document is too large.")
-    }
-    state.pointee.options = Unmanaged.passUnretained(options)
-    state.pointee.context = context
-    state.pointee.keysAreDefault = options.keysAreDefault
-    state.pointee.datesAreTimestamps = options.datesAreTimestamps
-    state.pointee.dataIsBlob = options.dataIsBlob
-    let root = DocumentDecoder(
-      state: state, offset: 0, count: UInt32(state.pointee.bytes.count), node: 0,
-      epoch: state.pointee.epoch)
-    return try root.decodeHere(type)
-  }
-
   // MARK: - Idle sessions
 
-  private static let pool: SessionPool<State> = SessionPool(make: { State() }) { state in
+  fileprivate static let pool: SessionPool<State> = SessionPool(make: { State() }) { state in
     if let state { pool.share(state) }
   }
 
-  private static func giveBack(_ state: StatePointer) {
+  fileprivate static func giveBack(_ state: StatePointer) {
     state.pointee.epoch = max(1, state.pointee.epoch &+ 1)
     state.pointee.bytes = UnsafeRawBufferPointer(start: nil, count: 0)
     state.pointee.nameTable = nil
@@ -121,6 +99,90 @@ struct DecodingSession {
     state.pointee.isAmbiguous = false
     state.pointee.isRefused = false
     pool.giveBack(state)
+  }
+}
+
+extension FirebaseDataDecoder {
+  /// Decodes a stored document, or any other stored value, in place. A nil body is a document that
+  /// does not exist: `T?` decodes as nil, and other types throw `DecodingError.valueNotFound` with the
+  /// document's path.
+  ///
+  /// - Parameters:
+  ///   - name: Nil if the value is not a document.
+  ///   - owner: The database that references belong to, an object of the public API.
+  package func decodeDocument<T: Decodable>(
+    _ type: T.Type, from body: StoredBody?, named name: StoredName? = nil,
+    of owner: AnyObject? = nil
+  ) throws -> T {
+    let state = DecodingSession.pool.borrow()
+    defer { DecodingSession.giveBack(state) }
+    state.pointee.bytes = body?.bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)
+    state.pointee.nameTable = body?.nameTable
+    guard state.pointee.bytes.count <= DocumentFormat.maximumBodyBytes else {
+      throw Status.dataLoss("A stored document is too large.")
+    }
+    state.pointee.options = Unmanaged.passUnretained(self)
+    state.pointee.context = DocumentDecoder.Context(document: name, owner: owner)
+    state.pointee.keysAreDefault = keysAreDefault
+    state.pointee.datesAreTimestamps = datesAreTimestamps
+    state.pointee.dataIsBlob = dataIsBlob
+    let root = DocumentDecoder(
+      state: state, offset: 0, count: UInt32(state.pointee.bytes.count), node: 0,
+      epoch: state.pointee.epoch)
+    do {
+      return try root.decodeHere(type)
+    } catch let error as DecodingError {
+      guard let path = try name?.path.text else { throw error }
+      throw error.adding(
+        body == nil
+          ? "The document \(path) does not exist."
+          : error.field.map { "This is the field \($0) of the document \(path)." }
+            ?? "This is the document \(path).")
+    }
+  }
+}
+
+extension DecodingError {
+  /// The dotted path to the value that cannot be decoded, or to one that is missing; nil for the whole
+  /// document.
+  fileprivate var field: String? {
+    let path: [any CodingKey] =
+      switch self {
+      case .typeMismatch(_, let context), .valueNotFound(_, let context),
+        .dataCorrupted(let context):
+        context.codingPath
+      case .keyNotFound(let key, let context): context.codingPath + [key]
+      @unknown default: []
+      }
+    if path.isEmpty { return nil }
+    return path.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
+  }
+
+  /// The same error, with a sentence added to its description.
+  fileprivate func adding(_ sentence: String) -> DecodingError {
+    func extended(_ context: Context) -> Context {
+      Context(
+        codingPath: context.codingPath,
+        debugDescription: context.debugDescription + " " + sentence,
+        underlyingError: context.underlyingError)
+    }
+    return switch self {
+    case .typeMismatch(let type, let context): .typeMismatch(type, extended(context))
+    case .valueNotFound(let type, let context): .valueNotFound(type, extended(context))
+    case .keyNotFound(let key, let context): .keyNotFound(key, extended(context))
+    case .dataCorrupted(let context): .dataCorrupted(extended(context))
+    @unknown default: self
+    }
+  }
+}
+
+@_spi(Figures)
+extension FirebaseDataDecoder {
+  /// For benchmarks: decodes a document's bytes.
+  public func decode<T: Decodable>(
+    _ type: T.Type, documentBytes: UnsafeRawBufferPointer
+  ) throws -> T {
+    try decodeDocument(type, from: StoredBody(documentBytes))
   }
 }
 

@@ -21,7 +21,8 @@ func decode<T: Decodable>(
   context: DocumentDecoder.Context = DocumentDecoder.Context()
 ) throws -> T {
   try DocumentBody(map(fields)).withBytes {
-    try decoder.decodeDocument(type, from: $0, context: context)
+    try decoder.decodeDocument(
+      type, from: StoredBody($0), named: context.document, of: context.owner)
   }
 }
 

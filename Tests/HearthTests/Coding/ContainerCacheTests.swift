@@ -16,7 +16,7 @@ struct ContainerCacheTests {
     let body = try Firestore.Encoder().encodeDocument(["m": model]).body
     #expect(try body == TreeEncoder.encode(["m": model], options: Firestore.Encoder()).body)
     let back = try body.withBytes {
-      try Firestore.Decoder().decodeDocument([String: Model].self, from: $0)
+      try Firestore.Decoder().decodeDocument([String: Model].self, from: StoredBody($0))
     }
     #expect(back == ["m": model])
   }

@@ -56,8 +56,8 @@ struct DecoderDamageTests {
       name: "\(Model.self)", records: bodies.map { record($0.bytes) },
       unnamed: try bodies.compactMap { try BodyWithoutNames($0) }.map { ($0, record($0.bytes)) },
       decode: { body, decoder, context in
-        _ = try DecodingSession.decode(
-          Model.self, from: body, options: decoder, context: context)
+        _ = try decoder.decodeDocument(
+          Model.self, from: body, named: context.document, of: context.owner)
       })
   }
 
@@ -146,8 +146,7 @@ struct DecoderDamageTests {
   }
 
   private static func reachesField(_ body: StoredBody) -> Bool {
-    let fields = try? DecodingSession.decode(
-      Fields.self, from: body, options: Firestore.Decoder(), context: DocumentDecoder.Context())
+    let fields = try? Firestore.Decoder().decodeDocument(Fields.self, from: body)
     return (fields?.count ?? 0) > 0
   }
 

@@ -118,18 +118,15 @@ struct DecoderTests {
   @Test func `a document that does not exist is nil, or a missing value`() throws {
     let decoder = Firestore.Decoder()
     #expect(
-      try DecodingSession.decode(
-        CodableBook?.self, from: nil, options: decoder, context: DocumentDecoder.Context()) == nil)
+      try decoder.decodeDocument(CodableBook?.self, from: nil) == nil)
     let error = #expect(throws: DecodingError.self) {
-      try DecodingSession.decode(
-        CodableBook.self, from: nil, options: decoder, context: DocumentDecoder.Context())
+      try decoder.decodeDocument(CodableBook.self, from: nil)
     }
     guard case .valueNotFound? = error else { throw CancellationError() }
     #expect(
       sentence(error) == "Cannot get keyed decoding container -- found null value instead.")
     #expect(throws: DecodingError.self) {
-      try DecodingSession.decode(
-        Date.self, from: nil, options: decoder, context: DocumentDecoder.Context())
+      try decoder.decodeDocument(Date.self, from: nil)
     }
     #expect(try decode(CodableBook?.self, from: CodableBook.guideFields) == CodableBook.guide)
   }
@@ -284,7 +281,7 @@ struct DecoderTests {
       if random.below(4) == 0 { bytes.removeLast(random.below(bytes.count)) }
       bytes.withUnsafeBytes { bytes in
         do {
-          _ = try Firestore.Decoder().decodeDocument(CodableBook.self, from: bytes)
+          _ = try Firestore.Decoder().decodeDocument(CodableBook.self, from: StoredBody(bytes))
         } catch {
           #expect(error is Status || error is DecodingError)
         }
@@ -333,13 +330,13 @@ struct DecoderTests {
       let whole = try bytes(levels: DocumentFormat.maximumDepth / 2, wrap)
       #expect(throws: Never.self) {
         try whole.withUnsafeBytes {
-          _ = try Firestore.Decoder().decodeDocument(Nest.self, from: $0)
+          _ = try Firestore.Decoder().decodeDocument(Nest.self, from: StoredBody($0))
         }
       }
       let deep = try bytes(levels: 2_000, wrap)
       let error = #expect(throws: Status.self) {
         try deep.withUnsafeBytes {
-          _ = try Firestore.Decoder().decodeDocument(Nest.self, from: $0)
+          _ = try Firestore.Decoder().decodeDocument(Nest.self, from: StoredBody($0))
         }
       }
       #expect(error?.code == .dataLoss)
@@ -350,7 +347,9 @@ struct DecoderTests {
     var random = FormatGenerator(seed: 13)
     func tryDecoding<T: Decodable>(_ type: T.Type, _ body: DocumentBody) {
       do {
-        _ = try body.withBytes { try Firestore.Decoder().decodeDocument(type, from: $0) }
+        _ = try body.withBytes {
+          try Firestore.Decoder().decodeDocument(type, from: StoredBody($0))
+        }
       } catch {
         #expect(error is DecodingError)
       }

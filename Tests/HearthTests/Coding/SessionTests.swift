@@ -31,7 +31,7 @@ struct SessionTests {
       let document = try Firestore.Encoder().encodeDocument(tree)
       #expect(try TreeEncoder.encode(tree, options: Firestore.Encoder()).body == document.body)
       let back = try document.body.withBytes {
-        try Firestore.Decoder().decodeDocument(Tree.self, from: $0)
+        try Firestore.Decoder().decodeDocument(Tree.self, from: StoredBody($0))
       }
       #expect(back == tree)
     }
@@ -50,12 +50,14 @@ struct SessionTests {
             book.genres = (0..<random.below(4)).map { _ in random.name() }
             let document = try encoder.encodeDocument(book)
             let back = try document.body.withBytes {
-              try decoder.decodeDocument(CodableBook.self, from: $0)
+              try decoder.decodeDocument(CodableBook.self, from: StoredBody($0))
             }
             #expect(back == book)
             let tree = SessionTests().tree(&random, depth: 2)
             let body = try encoder.encodeDocument(tree).body
-            #expect(try body.withBytes { try decoder.decodeDocument(Tree.self, from: $0) } == tree)
+            #expect(
+              try body.withBytes { try decoder.decodeDocument(Tree.self, from: StoredBody($0)) }
+                == tree)
           }
         }
       }
@@ -71,7 +73,7 @@ struct SessionTests {
       init(from decoder: any Decoder) throws {
         let data = try decoder.singleValueContainer().decode(Data.self)
         book = try data.withUnsafeBytes {
-          try Firestore.Decoder().decodeDocument(CodableBook.self, from: $0)
+          try Firestore.Decoder().decodeDocument(CodableBook.self, from: StoredBody($0))
         }
       }
       func encode(to encoder: any Encoder) throws {
@@ -82,7 +84,7 @@ struct SessionTests {
     let value = ["a": Sealed(.guide), "b": Sealed(.guide)]
     let body = try Firestore.Encoder().encodeDocument(value).body
     let back = try body.withBytes {
-      try Firestore.Decoder().decodeDocument([String: Sealed].self, from: $0)
+      try Firestore.Decoder().decodeDocument([String: Sealed].self, from: StoredBody($0))
     }
     #expect(back == value)
   }

@@ -542,7 +542,7 @@ struct StructureCodingTests {
     func expectSame<T: Decodable>(_ type: T.Type, _ body: MapValue, _ fields: [String: Any]) throws
     {
       let stored = outcome { () throws -> T in
-        try DocumentBody(body).withBytes { try decoder.decodeDocument(type, from: $0) }
+        try DocumentBody(body).withBytes { try decoder.decodeDocument(type, from: StoredBody($0)) }
       }
       let plain = outcome { try decoder.decode(type, from: fields) }
       #expect(plain == stored, "seed \(seed), \(type)")

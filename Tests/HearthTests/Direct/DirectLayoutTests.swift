@@ -62,8 +62,7 @@ import Testing
 
   private func decoded<Model: Codable>(_ type: Model.Type, _ bytes: [UInt8]) throws -> Model {
     try bytes.withUnsafeBytes {
-      try DecodingSession.decode(
-        type, from: StoredBody($0), options: Firestore.Decoder(), context: .init())
+      try Firestore.Decoder().decodeDocument(type, from: StoredBody($0))
     }
   }
 

@@ -71,12 +71,14 @@ import Testing
     let holder = Holder(list: (0..<3).map { _ in Watched(Dog.make(&random)) })
     let before = Self.codableCount.withLock(\.self)
     let body = try Firestore.Encoder().encodeDocument(holder).body
-    _ = try body.withBytes { try Firestore.Decoder().decodeDocument(Holder.self, from: $0) }
+    _ = try body.withBytes {
+      try Firestore.Decoder().decodeDocument(Holder.self, from: StoredBody($0))
+    }
     #expect(Self.codableCount.withLock(\.self) == before)
     let other = try Firestore.Encoder().encodeDocument(CodableOnly(holder)).body
     #expect(Self.codableCount.withLock(\.self) == before + 3)
     _ = try body.withBytes {
-      try Firestore.Decoder().decodeDocument(CodableOnly<Holder>.self, from: $0)
+      try Firestore.Decoder().decodeDocument(CodableOnly<Holder>.self, from: StoredBody($0))
     }
     #expect(Self.codableCount.withLock(\.self) == before + 6)
     #expect(other == body)

@@ -164,7 +164,7 @@ import Testing
   private func decoded<T: Decodable>(
     _ type: T.Type, _ body: DocumentBody, _ decoder: Firestore.Decoder = Firestore.Decoder()
   ) throws -> T {
-    try body.withBytes { try decoder.decodeDocument(type, from: $0) }
+    try body.withBytes { try decoder.decodeDocument(type, from: StoredBody($0)) }
   }
 
   // MARK: Laws
@@ -880,7 +880,7 @@ import Testing
     let bytes: [UInt8] = [0x90]
     try bytes.withUnsafeBytes { bytes in
       let empty = UnsafeRawBufferPointer(rebasing: bytes[..<0])
-      _ = try Firestore.Decoder().decodeDocument(Anything.self, from: empty)
+      _ = try Firestore.Decoder().decodeDocument(Anything.self, from: StoredBody(empty))
     }
   }
 
