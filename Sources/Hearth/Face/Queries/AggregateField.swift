@@ -99,21 +99,14 @@ public final class AggregateField: NSObject, Sendable {
   private class func make(
     _ name: String, call: String, _ field: String, _ kind: (FieldSegments) -> Aggregation.Kind
   ) -> AggregateField {
-    make("\(name)(\(field))", call: "\(call)(\(field))", .dotted(field), kind)
+    AggregateField(
+      "\(name)(\(field))", call: "\(call)(\(field))", Result.dotted(field).map(kind))
   }
 
   private class func make(
     _ name: String, call: String, _ path: FieldPath, _ kind: (FieldSegments) -> Aggregation.Kind
   ) -> AggregateField {
-    let field = path.description
-    return make("\(name)(\(field))", call: "\(call)(\(field))", .path(path), kind)
-  }
-
-  private class func make(
-    _ text: String, call: String, _ field: Result<FieldSegments, Status>,
-    _ kind: (FieldSegments) -> Aggregation.Kind
-  ) -> AggregateField {
-    AggregateField(text, call: call, field.map(kind))
+    AggregateField("\(name)(\(path))", call: "\(call)(\(path))", Result.path(path).map(kind))
   }
 
   /// Whether this is a count, which needs no field.
