@@ -401,7 +401,8 @@
           .whole(found)
         query.query = StructuredQuery(query.query.scope)
       }
-      query.query = try query.query.resolved(at: time).resolved { join in
+      query.query = query.query.resolved(at: time)
+      query.query.filters = try query.query.filters.resolved { join in
         try join.values(of: MemoryAnswer(join.effectiveQuery).whole(self))
       }
       let documents = try found.map { ReferenceQuery.Document(($0.path, try $0.body.map())) }

@@ -39,6 +39,15 @@ extension QueryExecutor {
     _ scan: CollectionScan, _ learning: Learning, _ body: (Candidate, MapView) throws -> Bool
   ) throws {
     var ordinal = 0
+    func emit(_ passed: [Candidate]) throws -> Bool {
+      try snapshot.deadline?.check()
+      for var candidate in passed {
+        ordinal += 1
+        candidate.ordinal = ordinal
+        guard try body(candidate, MapView(body: candidate.body)) else { return false }
+      }
+      return true
+    }
     if let leaves = try scan.leaves() {
       struct Found {
         var passed: [Candidate] = []
@@ -63,15 +72,9 @@ extension QueryExecutor {
         },
         share: { [self] in try share() },
         emit: { found in
-          try snapshot.deadline?.check()
           touched.documents += found.looked
           touched.keys += found.keys
-          for var candidate in found.passed {
-            ordinal += 1
-            candidate.ordinal = ordinal
-            guard try body(candidate, MapView(body: candidate.body)) else { return false }
-          }
-          return true
+          return try emit(found.passed)
         },
         walk: leaves.forEachPartition)
     }
@@ -88,15 +91,7 @@ extension QueryExecutor {
         return passed
       },
       share: { [self] in try share() },
-      emit: { passed in
-        try snapshot.deadline?.check()
-        for var candidate in passed {
-          ordinal += 1
-          candidate.ordinal = ordinal
-          guard try body(candidate, MapView(body: candidate.body)) else { return false }
-        }
-        return true
-      },
+      emit: emit,
       walk: { add in
         while let entry = try scan.nextEntry() {
           touched.documents += 1

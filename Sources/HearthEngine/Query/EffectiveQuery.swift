@@ -34,6 +34,12 @@ package struct EffectiveQuery: Hashable, Sendable {
     }
   }
 
+  /// The query for whole documents.
+  init(whole query: StructuredQuery) {
+    self.init(query)
+    projection = []
+  }
+
   /// The query whose results are aggregated.
   ///
   /// Without an explicit order, a limit or an offset takes the documents in the order of the

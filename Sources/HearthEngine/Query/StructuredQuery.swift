@@ -202,10 +202,12 @@ extension StructuredQuery.Filter {
   }
 
   /// Whether all comparisons are only conditions.
-  var isUnordered: Bool {
+  var isUnordered: Bool { !hasComparison { !$0.isUnordered } }
+
+  func hasComparison(where test: (StructuredQuery.Comparison) -> Bool) -> Bool {
     switch self {
-    case .comparison(let comparison): comparison.isUnordered
-    case .all(let members), .any(let members): members.allSatisfy(\.isUnordered)
+    case .comparison(let comparison): test(comparison)
+    case .all(let members), .any(let members): members.contains { $0.hasComparison(where: test) }
     }
   }
 

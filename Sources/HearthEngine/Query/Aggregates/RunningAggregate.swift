@@ -114,10 +114,6 @@ enum RunningAggregate {
   }
 
   private static func value(_ key: [UInt8]?) -> Value {
-    guard let key else { return .null }
-    return key.withUnsafeBytes { bytes in
-      var reader = KeyReader(bytes)
-      return (try? reader.readValue()) ?? .null
-    }
+    key.flatMap { try? ValueSet.value(of: $0) } ?? .null
   }
 }

@@ -61,13 +61,10 @@ extension StructuredQuery.Filter {
 extension [StructuredQuery.Filter] {
   func hasRelativeTimes(inSemiJoins: Bool = false) -> Bool {
     contains { filter in
-      switch filter {
-      case .comparison(let comparison):
+      filter.hasComparison { comparison in
         comparison.operator.isRelative
           || inSemiJoins
             && comparison.openJoin?.query.filters.hasRelativeTimes(inSemiJoins: true) == true
-      case .all(let members), .any(let members):
-        members.hasRelativeTimes(inSemiJoins: inSemiJoins)
       }
     }
   }

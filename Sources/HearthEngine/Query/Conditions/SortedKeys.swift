@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// Distinct values as keys, in order: 1 and 1.0 have one key.
 ///
 /// Stored one behind another, so that thousands of them are two allocations.
@@ -41,16 +43,11 @@ final class SortedKeys: Hashable, Sendable {
 
   func contains(_ key: UnsafeRawBufferPointer) -> Bool {
     bytes.withUnsafeBytes { bytes in
-      var (low, high) = (0, ends.count)
-      while low < high {
-        let middle = (low + high) / 2
-        let start = middle > 0 ? ends[middle - 1] : 0
-        let order = UTF8Order.compare(
-          UnsafeRawBufferPointer(rebasing: bytes[start..<ends[middle]]), key)
-        if order == 0 { return true }
-        if order < 0 { low = middle + 1 } else { high = middle }
-      }
-      return false
+      ends.indices.position { index in
+        let start = index > 0 ? ends[index - 1] : 0
+        return UTF8Order.compare(
+          UnsafeRawBufferPointer(rebasing: bytes[start..<ends[index]]), key)
+      }.isThere
     }
   }
 

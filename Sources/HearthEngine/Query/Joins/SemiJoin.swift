@@ -59,11 +59,7 @@ package final class SemiJoin: Hashable, Sendable {
   }
 
   /// For a query that finds every document with a value.
-  var effectiveQuery: EffectiveQuery {
-    var effective = EffectiveQuery(query)
-    effective.projection = []
-    return effective
-  }
+  var effectiveQuery: EffectiveQuery { EffectiveQuery(whole: query) }
 
   /// Fields without which a result has no value. Empty if the query's limit counts results without
   /// it.
@@ -150,18 +146,6 @@ enum JoinedValues {
   }
 }
 
-extension StructuredQuery.Filter {
-  /// The filter with the values of each semi-join in place of its query.
-  fileprivate func resolved(
-    _ values: (SemiJoin) throws -> SemiJoin.Values
-  ) rethrows -> StructuredQuery.Filter {
-    try mapped { comparison in
-      guard let join = comparison.openJoin else { return comparison }
-      return try comparison.resolved(with: values(join))
-    }
-  }
-}
-
 extension StructuredQuery.Comparison {
   /// A semi-join whose values were not read.
   var openJoin: SemiJoin? { semiJoin?.found == nil ? semiJoin : nil }
@@ -201,31 +185,22 @@ extension EffectiveQuery {
 extension StructuredQuery {
   /// Has neither semi-joins nor relative times.
   package var isResolved: Bool { !filters.hasSemiJoins && !filters.hasRelativeTimes() }
-
-  /// See `EffectiveQuery.resolved`.
-  func resolved(_ values: (SemiJoin) throws -> SemiJoin.Values) rethrows -> StructuredQuery {
-    guard filters.hasSemiJoins else { return self }
-    var resolved = self
-    resolved.filters = try filters.resolved(values)
-    return resolved
-  }
 }
 
 extension [StructuredQuery.Filter] {
-  fileprivate func resolved(_ values: (SemiJoin) throws -> SemiJoin.Values) rethrows -> Self {
+  /// See `EffectiveQuery.resolved`.
+  func resolved(_ values: (SemiJoin) throws -> SemiJoin.Values) rethrows -> Self {
     var known: [SemiJoin: SemiJoin.Values] = [:]
     return try map { filter in
-      try filter.resolved { join in
-        if let values = known[join] { return values }
-        let values = try values(join)
-        known[join] = values
-        return values
+      try filter.mapped { comparison in
+        guard let join = comparison.openJoin else { return comparison }
+        let found = try known[join] ?? values(join)
+        known[join] = found
+        return comparison.resolved(with: found)
       }
     }
   }
-}
 
-extension [StructuredQuery.Filter] {
   /// Distinct, from left to right.
   var semiJoins: [SemiJoin] {
     var joins: [SemiJoin] = []
@@ -238,15 +213,7 @@ extension [StructuredQuery.Filter] {
     return joins
   }
 
-  var hasSemiJoins: Bool {
-    for filter in self {
-      switch filter {
-      case .comparison(let comparison): if comparison.openJoin != nil { return true }
-      case .all(let members), .any(let members): if members.hasSemiJoins { return true }
-      }
-    }
-    return false
-  }
+  var hasSemiJoins: Bool { contains { $0.hasComparison { $0.openJoin != nil } } }
 }
 
 extension SemiJoin {
