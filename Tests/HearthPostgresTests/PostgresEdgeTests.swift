@@ -557,8 +557,10 @@
         let start = TransactionStart(at: CallSite(file: #file, line: #line))
         let id = try await backend.awaiting { backend.beginTransaction(start, .lent, $0) }
         let context = RequestContext(thread: .lent, transaction: id)
-        let found = try await backend.awaiting { backend.read(.results(of: asked), context, $0) }
-          .answer.results
+        let found = try await backend.awaiting {
+          backend.read(.results(EffectiveQuery(asked)), context, $0)
+        }
+        .answer.results
         #expect(found.isEmpty)
         let request = CommitRequest([try set(name, 1)], isAwaited: false, in: id)
         requests.append(request)
@@ -581,7 +583,7 @@
         backend.end(hold, isRetried: false)
       }
       #expect(outcomes.withLock(\.self).sorted() == ["aborted", "applied"])
-      #expect(try await backend.read(.results(of: asked)).results.count == 1)
+      #expect(try await backend.read(.results(EffectiveQuery(asked))).results.count == 1)
       try await db.terminate()
     }
 
@@ -623,10 +625,12 @@
           StructuredQuery.Comparison(
             field: FieldSegments(["n"]), operator: .lessThan, operand: .integer(10)))
       ]
-      let past = try await backend.versioned(.results(of: query), at: time).answer.results
+      let past = try await backend.versioned(.results(EffectiveQuery(query)), at: time).answer
+        .results
       #expect(past.map(\.path.id) == ["0", "1", "2", "3"])
       query.limit = 2
-      let page = try await backend.versioned(.results(of: query), at: time).answer.results
+      let page = try await backend.versioned(.results(EffectiveQuery(query)), at: time).answer
+        .results
       #expect(page.map(\.path.id) == ["0", "1"])
       try await db.terminate()
     }
@@ -721,7 +725,9 @@
       let id = try await early.awaiting { early.beginTransaction(begin, .lent, $0) }
       let context = RequestContext(thread: .lent, transaction: id)
       let query = StructuredQuery(.collection(ResourcePath(["c"])))
-      let found = try await early.awaiting { early.read(.results(of: query), context, $0) }.answer
+      let found = try await early.awaiting {
+        early.read(.results(EffectiveQuery(query)), context, $0)
+      }.answer
         .results
       #expect(found.isEmpty)
       _ = try await early.commit([try set("c/other", 1)])

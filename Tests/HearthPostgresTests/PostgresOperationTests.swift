@@ -286,8 +286,10 @@
       let id = try await backend.awaiting { backend.beginTransaction(start, .lent, $0) }
       let context = RequestContext(thread: .lent, transaction: id)
       let query = StructuredQuery(.collection(ResourcePath(["c"])))
-      let found = try await backend.awaiting { backend.read(.results(of: query), context, $0) }
-        .answer.results
+      let found = try await backend.awaiting {
+        backend.read(.results(EffectiveQuery(query)), context, $0)
+      }
+      .answer.results
       #expect(found.count == 5)
       try Self.lose(after: 3, at: url)
       let request = CommitRequest([try set("d/sum", 5)], in: id)

@@ -116,19 +116,20 @@
       query.filters = [
         .comparison(.init(field: FieldSegments(["n"]), operator: .equal, operand: .integer(0)))
       ]
-      #expect(try await backend.read(.results(of: query)).results.count == 1)
+      #expect(try await backend.read(.results(EffectiveQuery(query))).results.count == 1)
       #expect(
-        try await backend.versioned(.results(of: query), at: Timestamp(time)).answer.results.count
+        try await backend.versioned(.results(EffectiveQuery(query)), at: Timestamp(time)).answer
+          .results.count
           == 1)
       _ = try await backend.commit([try Self.set(1)])
-      #expect(try await backend.read(.results(of: query)).results.isEmpty)
+      #expect(try await backend.read(.results(EffectiveQuery(query))).results.isEmpty)
       // Another declaration is not taken for the one that was lost.
       let other = try Self.open(url)
       defer { other.close() }
       try await other.declare([index])
       try await other.waitForIndexes()
       _ = try await backend.commit([try Self.set(0)])
-      #expect(try await other.read(.results(of: query)).results.count == 1)
+      #expect(try await other.read(.results(EffectiveQuery(query))).results.count == 1)
     }
 
     @Test func `a notification that came with an answer is not waited for`() throws {

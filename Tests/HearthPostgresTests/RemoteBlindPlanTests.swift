@@ -241,7 +241,9 @@
         _ = try await backend.awaiting { backend.read(.documents(at: paths), context, $0) }.answer
           .documents
         if let query {
-          _ = try await backend.awaiting { backend.read(.results(of: query), context, $0) }.answer
+          _ = try await backend.awaiting {
+            backend.read(.results(EffectiveQuery(query)), context, $0)
+          }.answer
             .results
         }
         if !overtaking.isEmpty { _ = try await world.commit([overtaking], to: backend) }

@@ -198,7 +198,8 @@ extension Backend {
     matching query: StructuredQuery, _ context: RequestContext,
     _ decode: @escaping (StoredName, StoredBody) throws -> Answer
   ) async throws -> [Answer] {
-    var found = try await answer { read(.results(of: query), context, $0) }.answer.results
+    var found = try await answer { read(.results(EffectiveQuery(query)), context, $0) }.answer
+      .results
     var answers: [Answer] = []
     answers.reserveCapacity(found.count)
     var deadline = context.thread == .lent ? nil : ReadDeadline.soon

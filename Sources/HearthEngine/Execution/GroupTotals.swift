@@ -252,11 +252,10 @@ extension StoreSnapshot {
   func groupTotals(
     _ grouped: GroupedQuery, isLive: Bool, trace: QueryTrace
   ) throws -> GroupTotals {
-    var query = EffectiveQuery(grouped.query)
-    query.projection = []
+    let query = EffectiveQuery(whole: grouped.query)
     var totals = GroupTotals(grouped, isLive: isLive)
     if let ranking = ranking(of: query) {
-      for document in try ranking.documents(trace) {
+      for document in try ranking.documents(with: nil, trace) {
         try document.body.withBytes { try totals.add(MapView(body: $0)) }
       }
       return totals

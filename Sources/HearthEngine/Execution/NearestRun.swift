@@ -4,26 +4,24 @@ struct NearestRun: RankedRun {
   let query: EffectiveQuery
   let snapshot: StoreSnapshot
 
-  func documents(_ trace: QueryTrace) throws -> [StoredDocument] {
+  func documents(with overlay: DocumentOverlay?, _ trace: QueryTrace) throws -> [StoredDocument] {
+    if let overlay {
+      var found: [StoredDocument] = []
+      try snapshot.forEachResult(of: query, with: overlay, trace) {
+        found.append($0)
+        return true
+      }
+      return try nearest.nearest(among: found)
+    }
     let run = try snapshot.run(
       query, needsOrder: query.limit != nil || query.offset > 0, trace: trace)
     // The executor keeps the keys of documents that the query names.
     return try withExtendedLifetime(run) {
       try run.nearest(nearest, trace).map { scored in
         let path = try snapshot.path(of: scored.found)
-        let document = try snapshot.copy(scored.found.record, key: scored.found.key, path: path)
-        return try nearest.measured(document, scored.distance)
+        return try nearest.measured(snapshot.copy(scored.found, path: path), scored.distance)
       }
     }
-  }
-
-  func documents(with overlay: DocumentOverlay, _ trace: QueryTrace) throws -> [StoredDocument] {
-    var found: [StoredDocument] = []
-    try snapshot.forEachResult(of: query, with: overlay, trace) {
-      found.append($0)
-      return true
-    }
-    return try nearest.nearest(among: found)
   }
 
   /// The plan is that of the query.

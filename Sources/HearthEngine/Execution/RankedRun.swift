@@ -1,9 +1,7 @@
 /// Finds the documents of a ranking in one snapshot: whole, the best first.
 protocol RankedRun {
-  func documents(_ trace: QueryTrace) throws -> [StoredDocument]
-
-  /// The same, if a few documents have other versions than the stored ones.
-  func documents(with overlay: DocumentOverlay, _ trace: QueryTrace) throws -> [StoredDocument]
+  /// - Parameter overlay: The versions that replace stored ones; nil for none.
+  func documents(with overlay: DocumentOverlay?, _ trace: QueryTrace) throws -> [StoredDocument]
 
   /// Nil if the plan of the query is what there is to explain.
   func explanation() throws -> QueryExplanation?

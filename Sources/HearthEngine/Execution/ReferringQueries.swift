@@ -84,7 +84,8 @@ private struct ReferringWalk {
       }
       let stored = try entries.document(of: entry)
       run.touched.documents += 1
-      found.append(try run.document(stored, projection))
+      let document = try run.snapshot.copy(stored, path: run.name(of: stored).path)
+      found.append(try projection?.applied(to: document) ?? document)
     }
     return query.isReversed ? found.reversed() : found
   }

@@ -13,10 +13,12 @@ struct SearchRun: RankedRun {
   let query: EffectiveQuery
   let snapshot: StoreSnapshot
 
-  func documents(_ trace: QueryTrace) throws -> [StoredDocument] {
+  func documents(with overlay: DocumentOverlay?, _ trace: QueryTrace) throws -> [StoredDocument] {
+    if let overlay { return try documents(replacedBy: overlay, trace) }
     guard query.isResolved else {
       let resolved = try snapshot.resolved(query, trace: trace)
-      return try SearchRun(search: search, query: resolved, snapshot: snapshot).documents(trace)
+      return try SearchRun(search: search, query: resolved, snapshot: snapshot)
+        .documents(with: nil, trace)
     }
     var best = SearchResults(limit: query.lastWanted)
     guard let index = try index() else {
@@ -35,7 +37,9 @@ struct SearchRun: RankedRun {
   }
 
   /// Reads every match: each version changes the statistics, and so all scores.
-  func documents(with overlay: DocumentOverlay, _ trace: QueryTrace) throws -> [StoredDocument] {
+  private func documents(
+    replacedBy overlay: DocumentOverlay, _ trace: QueryTrace
+  ) throws -> [StoredDocument] {
     // The statistics are those of the newest state.
     guard case .paths(let replaced) = overlay.replaced else { throw Status.onlyInNewestState }
     if try index() == nil {
@@ -120,7 +124,7 @@ struct SearchRun: RankedRun {
         return true
       }
       let path = try snapshot.path(of: entry)
-      found.append((try snapshot.copy(entry.record, key: entry.key, path: path), match))
+      found.append((try snapshot.copy(entry, path: path), match))
       return true
     }
     trace.found = found.count
@@ -309,7 +313,7 @@ final class WordSearch {
     guard isMatch else { return }
     trace.found += 1
     let path = try snapshot.path(of: stored)
-    try body(snapshot.copy(stored.record, key: stored.key, path: path), match)
+    try body(snapshot.copy(stored, path: path), match)
   }
 
   // MARK: The best matches

@@ -1,18 +1,28 @@
 extension StoreSnapshot {
   /// The results of the aggregations, in order. Includes only documents that have every aggregated
   /// field.
+  ///
+  /// - Parameter overlay: The versions that replace stored ones; nil for none.
   func aggregate(
-    _ aggregations: [Aggregation], over query: EffectiveQuery, trace: QueryTrace = QueryTrace()
+    _ aggregations: [Aggregation], over query: EffectiveQuery,
+    with overlay: DocumentOverlay? = nil, trace: QueryTrace = QueryTrace()
   ) throws -> [Value] {
     if let ranking = ranking(of: query) {
-      return try totals(aggregations, of: ranking.documents(trace))
+      return try totals(aggregations, of: ranking.documents(with: overlay, trace))
     }
-    guard aggregations.contains(where: { $0.field != nil }) else {
+    guard overlay != nil || aggregations.contains(where: { $0.field != nil }) else {
       let most = aggregations.map(\.countLimit).max() ?? .max
       let count = try count(query, upTo: Int(clamping: most), trace: trace)
       return aggregations.map { .integer($0.counted(Int64(count))) }
     }
     var totals = AggregationTotals(aggregations, isLive: false)
+    if let overlay {
+      try forEachResult(of: query, requiring: totals.fields, with: overlay, trace) { document in
+        try document.body.withBytes { try totals.add(MapView(body: $0)) }
+        return true
+      }
+      return totals.values
+    }
     let needsOrder = query.limit != nil || query.offset > 0
     let run = try run(
       query, requiring: totals.fields, needsOrder: needsOrder, countsOnly: true, trace: trace)

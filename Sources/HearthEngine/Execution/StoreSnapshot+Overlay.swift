@@ -5,45 +5,6 @@
 ///
 /// Any plan may find the stored results; its limit is raised by the number of replaced documents.
 extension StoreSnapshot {
-  /// The query's results, copied, in the query's order and projection.
-  func documents(
-    matching query: EffectiveQuery, requiring fields: [FieldSegments] = [],
-    with overlay: DocumentOverlay, trace: QueryTrace = QueryTrace()
-  ) throws -> [StoredDocument] {
-    guard !overlay.isEmpty else {
-      return try documents(matching: query, requiring: fields, trace: trace)
-    }
-    var found: [StoredDocument] = []
-    if let ranking = ranking(of: query) {
-      found = try ranking.documents(with: overlay, trace)
-    } else {
-      try forEachResult(of: query, requiring: fields, with: overlay, trace) {
-        found.append($0)
-        return true
-      }
-      if query.isReversed { found.reverse() }
-    }
-    guard let projection = Projection(query.projection) else { return found }
-    return try found.map { try projection.applied(to: $0) }
-  }
-
-  /// The results of the aggregations, in order.
-  func aggregate(
-    _ aggregations: [Aggregation], over query: EffectiveQuery, with overlay: DocumentOverlay,
-    trace: QueryTrace = QueryTrace()
-  ) throws -> [Value] {
-    guard !overlay.isEmpty else { return try aggregate(aggregations, over: query, trace: trace) }
-    if let ranking = ranking(of: query) {
-      return try self.totals(aggregations, of: ranking.documents(with: overlay, trace))
-    }
-    var totals = AggregationTotals(aggregations, isLive: false)
-    try forEachResult(of: query, requiring: totals.fields, with: overlay, trace) { document in
-      try document.body.withBytes { try totals.add(MapView(body: $0)) }
-      return true
-    }
-    return totals.values
-  }
-
   /// Calls `body` with every result, without projection, in the order found, until it returns false.
   func forEachResult(
     of query: EffectiveQuery, requiring fields: [FieldSegments] = [], with overlay: DocumentOverlay,

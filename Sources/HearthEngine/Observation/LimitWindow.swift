@@ -291,7 +291,7 @@ final class LimitWindow: LiveResult {
     var plain = query
     plain.isReversed = false
     plain.projection = []
-    return .results(plain, requiring: [])
+    return .results(plain)
   }
 
   func list(of fetched: ReadAnswer) throws -> ResultList {

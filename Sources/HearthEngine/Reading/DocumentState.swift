@@ -47,7 +47,7 @@ extension DocumentState {
   func decodedCopies<Answer>(
     matching query: StructuredQuery, _ decode: (StoredName, StoredBody) throws -> Answer
   ) throws -> [Answer] {
-    try answer(.results(of: query)).results.map { document in
+    try answer(.results(EffectiveQuery(query))).results.map { document in
       try document.body.withBytes { try decode(.path(document.path), StoredBody($0)) }
     }
   }

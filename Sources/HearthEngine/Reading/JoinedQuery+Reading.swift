@@ -6,7 +6,7 @@ extension JoinedQuery {
   func read(_ fetch: (ReadRequest) throws -> ReadAnswer) throws -> JoinedResult {
     try read(
       results: { query in
-        try fetch(.results(of: query)).results
+        try fetch(.results(EffectiveQuery(query))).results
       }, fetch)
   }
 

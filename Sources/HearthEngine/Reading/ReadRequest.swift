@@ -1,6 +1,6 @@
 /// A question that a state of a store answers. The answer is the ``ReadAnswer`` that its comment names.
 ///
-///     let found = try await backend.read(.results(of: query)).results
+///     let found = try await backend.read(.results(query)).results
 ///     let (answer, version) = …    // the same, with the state that answered
 ///
 /// Queries have been checked. All parts of a request are answered by one state.
@@ -8,7 +8,7 @@ package enum ReadRequest: Sendable {
   /// `documents`: those at the paths, in their order; nil for one that does not exist.
   case documents(at: [ResourcePath])
   /// `results`: in the query's order, with the fields that it asks for. Only documents that have all of the fields.
-  indirect case results(EffectiveQuery, requiring: [FieldSegments])
+  indirect case results(EffectiveQuery, requiring: [FieldSegments] = [])
   /// `part`: the first results, as whole documents, until they have about so many bytes, and whether they are all. Of
   /// a query whose results are in an order that a cursor may begin in. A state that has all results anyway answers
   /// with all.
@@ -47,10 +47,6 @@ package enum ReadRequest: Sendable {
   indirect case matches(TextSearch, among: EffectiveQuery)
   /// `several`; no member is this case.
   case several([ReadRequest])
-
-  package static func results(of query: StructuredQuery) -> ReadRequest {
-    .results(EffectiveQuery(query), requiring: [])
-  }
 
   package static func values(
     of aggregations: [Aggregation], over query: StructuredQuery
@@ -215,11 +211,11 @@ extension ReadRequest {
     case .referring(let relation, let paths):
       return .several(
         try paths.compactMap(relation.query).map { query in
-          try answer(.results(EffectiveQuery(query), requiring: []))
+          try answer(.results(EffectiveQuery(query)))
         })
     case .part(var query, _):
       query.projection = []
-      return .part(try answer(.results(query, requiring: [])).results, isLast: true)
+      return .part(try answer(.results(query)).results, isLast: true)
     case .groups(let grouped):
       return .groups(try Self.totals(of: grouped, isLive: false, answer).results())
     case .groupTotals(let grouped):
@@ -237,10 +233,8 @@ extension ReadRequest {
   private static func totals(
     of grouped: GroupedQuery, isLive: Bool, _ answer: (ReadRequest) throws -> ReadAnswer
   ) throws -> GroupTotals {
-    var whole = EffectiveQuery(grouped.query)
-    whole.projection = []
     var totals = GroupTotals(grouped, isLive: isLive)
-    for document in try answer(.results(whole, requiring: [])).results {
+    for document in try answer(.results(EffectiveQuery(whole: grouped.query))).results {
       try document.body.withBytes { try totals.add(MapView(body: $0)) }
     }
     return totals

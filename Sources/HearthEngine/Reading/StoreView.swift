@@ -52,10 +52,18 @@ struct StoreView {
           return try document(at: path)
         })
     case .results(let query, let fields):
-      return .results(try tracing { try results(of: query, requiring: fields, $0) })
+      let (query, overlay) = try changed(query, requiring: fields)
+      return .results(
+        try tracing {
+          try snapshot.documents(matching: query, requiring: fields, with: overlay, trace: $0)
+        })
     case .part(let query, let bytes): return try tracing { try part(of: query, bytes, $0) }
     case .values(let aggregations, let query):
-      return .values(try tracing { try values(of: aggregations, over: query, $0) })
+      let (query, overlay) = try changed(query, requiring: aggregations.compactMap(\.field))
+      return .values(
+        try tracing {
+          try snapshot.aggregate(aggregations, over: query, with: overlay, trace: $0)
+        })
     case .groups(let grouped):
       guard case .stored = versions else { break }
       return .groups(
@@ -124,17 +132,6 @@ struct StoreView {
     }
   }
 
-  private func results(
-    of query: EffectiveQuery, requiring fields: [FieldSegments], _ trace: QueryTrace
-  ) throws -> [StoredDocument] {
-    let (query, overlay) = try changed(query, requiring: fields)
-    guard let overlay else {
-      return try snapshot.documents(matching: query, requiring: fields, trace: trace)
-    }
-    return try snapshot.documents(
-      matching: query, requiring: fields, with: overlay, trace: trace)
-  }
-
   /// A plan that has to sort finds all results first, for each part: it has fewer parts. Where the change log does not
   /// keep the past for as long as a client may read, there is one: others could not be of the same state.
   private func part(
@@ -152,7 +149,7 @@ struct StoreView {
       found.append(document)
       return true
     }
-    if let overlay, !overlay.isEmpty {
+    if let overlay {
       try snapshot.forEachResult(of: query, with: overlay, trace, add)
     } else {
       let run = try snapshot.run(query, trace: trace)
@@ -160,16 +157,6 @@ struct StoreView {
       trace.found = found.count + query.offset
     }
     return .part(found, isLast: isLast)
-  }
-
-  private func values(
-    of aggregations: [Aggregation], over query: EffectiveQuery, _ trace: QueryTrace
-  ) throws -> [Value] {
-    let (query, overlay) = try changed(query, requiring: aggregations.compactMap(\.field))
-    guard let overlay else {
-      return try snapshot.aggregate(aggregations, over: query, trace: trace)
-    }
-    return try snapshot.aggregate(aggregations, over: query, with: overlay, trace: trace)
   }
 
   /// The query with the values that its semi-joins have in this state, and the versions that can be its results; nil
@@ -181,16 +168,19 @@ struct StoreView {
     let query =
       query.isResolved
       ? query
-      : try snapshot.resolved(query) { try results(of: $0, requiring: [], QueryTrace()) }
+      : try snapshot.resolved(query) {
+        try StoreView(snapshot, versions).answer(.results($0)).results
+      }
+    var overlay: DocumentOverlay
     switch versions {
     case .stored: return (query, nil)
     case .asOf(let sequence):
-      return (query, try snapshot.overlay(backTo: sequence, for: query, requiring: fields))
+      overlay = try snapshot.overlay(backTo: sequence, for: query, requiring: fields)
     case .planned(let versions):
-      var overlay = DocumentOverlay(for: query, requiring: fields)
+      overlay = DocumentOverlay(for: query, requiring: fields)
       for (path, document) in versions { try overlay.add(path, document) }
-      return (query, overlay)
     }
+    return (query, overlay.isEmpty ? nil : overlay)
   }
 }
 

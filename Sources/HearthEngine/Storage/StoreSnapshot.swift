@@ -31,7 +31,9 @@ struct StoreSnapshot {
   /// match.
   func document(_ name: DocumentName) throws -> StoredDocument? {
     guard let (key, record) = try storedEntry(of: name) else { return nil }
-    return try key.withUnsafeBytes { try copy(record, key: $0, path: name.path) }
+    return try key.withUnsafeBytes {
+      try copy(StoredEntry(key: $0, record: record), path: name.path)
+    }
   }
 
   func document(at path: ResourcePath) throws -> StoredDocument? { try document(name(path)) }
@@ -56,25 +58,19 @@ struct StoreSnapshot {
     try record(of: name).map { try DocumentRecord(parsing: $0).updateTime }
   }
 
-  /// Copies a borrowed record. Throws `dataLoss` if its checksum does not match (the checksum of
-  /// the copy is not verified later), and `ReadDeadline.Passed`.
+  /// Copies a borrowed record. Throws `dataLoss` if its checksum does not match, and
+  /// `ReadDeadline.Passed`.
+  ///
+  /// - Parameter verifies: Whether the checksum is verified. The copy does not have it.
   func copy(
-    _ record: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, path: ResourcePath
+    _ entry: StoredEntry, path: ResourcePath, verifies: Bool = true
   ) throws -> StoredDocument {
-    try deadline?.check(copying: record.count)
-    let parsed = try DocumentRecord(parsing: record)
-    try parsed.verifyChecksum(key: key)
-    return try StoredDocument(path: path, copying: parsed, body(parsed.storedBody))
-  }
-
-  /// The same, for a writer that may replace the document: damage must not prevent that. Verifies
-  /// the checksum only with `verifiesChecksumsOnRead`.
-  func copyToReplace(
-    _ record: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, path: ResourcePath
-  ) throws -> StoredDocument {
-    let parsed = try DocumentRecord(parsing: record)
-    if store.configuration.verifiesChecksumsOnRead { try parsed.verifyChecksum(key: key) }
-    return try StoredDocument(path: path, copying: parsed, body(parsed.storedBody))
+    try deadline?.check(copying: entry.record.count)
+    let record = try DocumentRecord(parsing: entry.record)
+    if verifies { try record.verifyChecksum(key: entry.key) }
+    return StoredDocument(
+      path: path, sequence: record.sequence, createTime: record.createTime,
+      updateTime: record.updateTime, body: try DocumentBody(copying: body(record.storedBody)))
   }
 
   /// The stored key and record of a document.
@@ -136,12 +132,12 @@ struct StoreSnapshot {
   /// truncated key is not checked.
   func version(before change: Change) throws -> StoredDocument? {
     guard let before = change.before else { return nil }
-    let record = try DocumentRecord(parsing: before)
     var key = KeyBuffer()
     key.append(documentKey: change.path)
     // The record does not contain the ordinal of a truncated key.
-    if key.count <= keyLimit.truncatedCount { try record.verifyChecksum(key: key.buffer) }
-    return try StoredDocument(path: change.path, copying: record, try body(record.storedBody))
+    return try copy(
+      StoredEntry(key: key.buffer, record: before), path: change.path,
+      verifies: key.count <= keyLimit.truncatedCount)
   }
 
   /// Throws `outOfRange` if the log lacks a change after `sequence`.

@@ -316,7 +316,8 @@ extension CommitPlan {
     referringTo path: ResourcePath, by index: StoredIndex
   ) throws -> [ResourcePath] {
     let query = index.definition.query(referringTo: path)
-    return try store.answer(.results(of: query), replacing: [], .none).results.map(\.path)
+    return try store.answer(.results(EffectiveQuery(query)), replacing: [], .none).results.map(
+      \.path)
   }
 }
 

@@ -70,7 +70,7 @@ extension CommitPlan {
     guard !query.isResolved else { return query }
     return try query.resolved(at: now).resolved { join in
       try join.values(
-        of: answer(.results(join.effectiveQuery, requiring: []), in: &request).results)
+        of: answer(.results(join.effectiveQuery), in: &request).results)
     }
   }
 

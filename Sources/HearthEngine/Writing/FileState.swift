@@ -29,8 +29,11 @@ struct FileState: PlanState {
 
   func load(_ name: DocumentName, _ planned: inout Set<[UInt8]>) throws -> CommitPlan.Document {
     if let (key, record) = try snapshot.storedEntry(of: name) {
+      // Damage does not prevent that a document is replaced.
       let version = try key.withUnsafeBytes {
-        try snapshot.copyToReplace(record, key: $0, path: name.path)
+        try snapshot.copy(
+          StoredEntry(key: $0, record: record), path: name.path,
+          verifies: snapshot.store.configuration.verifiesChecksumsOnRead)
       }
       return CommitPlan.Document(
         name: name, key: key, stored: record, storedTombstone: 0, tombstone: 0, version: version)

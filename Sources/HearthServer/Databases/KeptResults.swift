@@ -217,7 +217,7 @@
               isLast: isLast && page.count == found.count, isFull: !isLast)
           }.0
         case .query(let query):
-          part = try await database.read(.past(time), .results(of: query)) {
+          part = try await database.read(.past(time), .results(EffectiveQuery(query))) {
             self.keep(try $0.results.dropFirst(position.taken).prefix(count), of: count)
           }.0
         }
@@ -329,7 +329,7 @@
       let isWhole = !query.hasPages || isMeasured || consistency.isTransaction
       let request: ReadRequest =
         isWhole
-        ? .results(of: query)
+        ? .results(EffectiveQuery(query))
         : .part(of: EffectiveQuery(query.inPages), bytes: results.partBytes)
       return try await read(consistency, request, isMeasured: isMeasured) { answer in
         if isWhole { return KeptResult(try answer.results, of: .query(query), in: results) }

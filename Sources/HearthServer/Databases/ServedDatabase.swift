@@ -136,7 +136,7 @@
       of query: StructuredQuery, _ consistency: Consistency
     ) async throws -> [StoredDocument] {
       try await checkIndexes(query)
-      return try await read(consistency, .results(of: query)) { try $0.results }.0
+      return try await read(consistency, .results(EffectiveQuery(query))) { try $0.results }.0
     }
 
     func commit(

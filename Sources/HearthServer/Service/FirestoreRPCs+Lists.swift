@@ -88,7 +88,7 @@
         let (page, isLast) = try await Self.page(size) { count in
           query.limit = count + 1
           return try await database.read(
-            consistency, in: room, .results(of: query), bytes: Self.bytes
+            consistency, in: room, .results(EffectiveQuery(query)), bytes: Self.bytes
           ) { Self.page(try $0.results, count) }
         }
         var response = ProtoListDocumentsResponse()

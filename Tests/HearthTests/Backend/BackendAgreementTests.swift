@@ -57,7 +57,9 @@ import Testing
       for backend in backends {
         found.append(
           await Outcome {
-            try await backend.awaiting { backend.read(.results(of: query), context, $0) }.answer
+            try await backend.awaiting {
+              backend.read(.results(EffectiveQuery(query)), context, $0)
+            }.answer
               .results
               .map { "\($0.path.text) \($0.updateTime) \($0.body.bytes)" }
           })

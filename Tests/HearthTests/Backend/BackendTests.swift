@@ -117,7 +117,8 @@ import Testing
         }.answer.values
         #expect(values == [.integer(n)])
       case 1: #expect(try self.n(await backend.document(at: paths[0])) == n)
-      case 2: #expect(try self.n(await backend.read(.results(of: query)).results.first) == n)
+      case 2:
+        #expect(try self.n(await backend.read(.results(EffectiveQuery(query))).results.first) == n)
       default:
         let token = try await backend.newestToken()
         #expect(token.sequence == UInt64(n))
@@ -324,7 +325,10 @@ import Testing
     query.offset = 1
     let count = Aggregation(.count(upTo: nil))
     let requests: [(ReadRequest, ExplainRequest, Int)] = [
-      (.results(of: query), ExplainRequest(query: EffectiveQuery(query), analyzes: true), 2),
+      (
+        .results(EffectiveQuery(query)),
+        ExplainRequest(query: EffectiveQuery(query), analyzes: true), 2
+      ),
       (
         .values(of: [count], over: query),
         ExplainRequest(

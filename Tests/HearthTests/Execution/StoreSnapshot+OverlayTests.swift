@@ -23,7 +23,7 @@ import Testing
         for _ in 0..<QueryAgreementTests.queries {
           let query = random.query(documents + changes)
           guard (try? query.check()) != nil else { continue }
-          let found = try live.answer(.results(EffectiveQuery(query), requiring: [])).results
+          let found = try live.answer(.results(EffectiveQuery(query))).results
           asked.withLock { $0.append((query, found)) }
           let aggregations = random.aggregations()
           var whole = query
@@ -103,7 +103,7 @@ import Testing
       try live.write(
         Mutation(
           path: world.database.store.name(paths[5]).path, operation: .set(DocumentBody(vector(5)))))
-      let documents = try live.answer(.results(effective, requiring: [])).results
+      let documents = try live.answer(.results(effective)).results
       found.withLock { $0 = documents }
     }
     let stored = try world.documents(query)

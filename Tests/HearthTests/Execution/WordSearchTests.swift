@@ -112,7 +112,7 @@ import Testing
         for mutation in changes.dropFirst(10) { try live.write(mutation) }
         for query in queries {
           let query = EffectiveQuery(query)
-          let documents = try live.answer(.results(query, requiring: [])).results
+          let documents = try live.answer(.results(query)).results
           let values = try live.answer(.values(count, over: query)).values
           found.withLock { $0.append(documents.map(\.path)) }
           counts.withLock { $0.append(values) }

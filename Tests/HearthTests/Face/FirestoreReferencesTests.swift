@@ -526,7 +526,8 @@ import Testing
     let definition = try rule(.nullify).definition()
     let backend = try db.database().backend
     func stored() async throws -> StoredDocument {
-      try #require(try await backend.read(.results(of: definition.everyDocument)).results.first)
+      try #require(
+        try await backend.read(.results(EffectiveQuery(definition.everyDocument))).results.first)
     }
     let old = try await stored()
     try await dune.updateData(["n": 1])

@@ -33,7 +33,7 @@ import Testing
     let backend = try db.database().backend
     let query = StructuredQuery(.subtree(below: .root))
     return Dictionary(
-      uniqueKeysWithValues: try await backend.read(.results(of: query)).results.map {
+      uniqueKeysWithValues: try await backend.read(.results(EffectiveQuery(query))).results.map {
         ($0.path.text, ($0.createTime, $0.updateTime))
       })
   }

@@ -36,10 +36,11 @@ import Testing
       var outcomes: [(String, [StoredDocument])] = []
       do {
         try query.check()
-        outcomes.append(("internal", try await backend.read(.results(of: query)).results))
+        outcomes.append(
+          ("internal", try await backend.read(.results(EffectiveQuery(query))).results))
         if let server = element["serverQuery"] {
           let turned = try RecordedQuery.read(server, parent: element["parent"]?.string)
-          let found = try await backend.read(.results(of: turned)).results
+          let found = try await backend.read(.results(EffectiveQuery(turned))).results
           outcomes.append(("server", found.reversed()))
         }
         if let said = RecordedQuery.said(query, to: firestore), said.validationError == nil {
@@ -184,7 +185,7 @@ import Testing
         let query = try RecordedQuery.read(element)
         try query.check()
         let internally = try await Self.fault(element, tolerance, query) { query in
-          try await backend.read(.results(of: query)).results
+          try await backend.read(.results(EffectiveQuery(query))).results
         }
         if let internally {
           tally.failed.append("\(id): \(internally)")

@@ -48,7 +48,7 @@ import Testing
       if random.below(2) == 0 { query.limit = random.below(250) + 1 }
       query.offset = random.below(3) * random.below(20)
       let bytes = 1 + random.below(20_000)
-      let before = try await backend.read(.results(of: query)).results
+      let before = try await backend.read(.results(EffectiveQuery(query))).results
       let wanted = before.map(\.path.text)
       var found: [String] = []
       var time: Timestamp?
@@ -100,7 +100,7 @@ import Testing
     try await backend.setRetention(
       ChangeLogRetention(age: age, limitBytes: 1 << 30), isDefault: false)
     let query = StructuredQuery(.collection(ResourcePath(["a"])))
-    let whole = try await backend.read(.results(of: query)).results
+    let whole = try await backend.read(.results(EffectiveQuery(query))).results
     let (found, isLast) = try await backend.read(.part(of: EffectiveQuery(query), bytes: 1)).part
     #expect(found.count == whole.count && isLast)
   }

@@ -179,7 +179,7 @@ import Testing
                   }
                 }
               }
-              let all = try writer.answer(.results(of: Report.everything)).results.map {
+              let all = try writer.answer(.results(EffectiveQuery(Report.everything))).results.map {
                 try Report.text($0)
               }
               report.withLock { $0.2 = all }
@@ -208,7 +208,7 @@ import Testing
             StructuredQuery.Comparison(
               field: FieldSegments(["r"]), operator: .equal, operand: .reference(path)))
         ]
-        let found = try writer.answer(.results(of: query)).results.map(text)
+        let found = try writer.answer(.results(EffectiveQuery(query))).results.map(text)
         let count = try writer.answer(
           .values(of: [Aggregation(.count(upTo: nil))], over: query)
         ).values
@@ -234,7 +234,7 @@ import Testing
     }
 
     static func documents(in backend: any Backend) async throws -> [String] {
-      try await backend.read(.results(of: everything)).results.map {
+      try await backend.read(.results(EffectiveQuery(everything))).results.map {
         try text($0) + "@\($0.createTime.microseconds) \($0.updateTime.microseconds)"
       }
     }

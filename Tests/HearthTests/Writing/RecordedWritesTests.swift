@@ -37,7 +37,7 @@ import Testing
   private func replay(_ item: JSON, _ fixture: BackendFixture, root number: Int) async throws {
     // Each case starts from an empty database: the documents of the one before are deleted.
     let names = try await fixture.backend.read(
-      .results(of: StructuredQuery(.subtree(below: .root)))
+      .results(EffectiveQuery(StructuredQuery(.subtree(below: .root))))
     ).results.map(\.path)
     fixture.clock.advance(by: 60_000_000)
     if !names.isEmpty {

@@ -260,7 +260,7 @@ private final class RunCount: Sendable {
         Task {
           try await fixture.writer.perform { live in
             count.add()
-            let seen = try live.answer(.results(query, requiring: [])).results.count
+            let seen = try live.answer(.results(query)).results.count
             try live.write(try fixture.set("a/\(index + 1)", ("n", .integer(Int64(seen)))))
             _ = try live.answer(.documents(at: [fixture.path("a/\(index)")]))
           }
@@ -371,7 +371,7 @@ private final class RunCount: Sendable {
   private func observed(
     _ query: EffectiveQuery, in snapshot: StoreSnapshot
   ) throws -> ObservedAnswer {
-    let request = ReadRequest.results(query, requiring: [])
+    let request = ReadRequest.results(query)
     return ObservedAnswer(
       request, try StoreView(snapshot).answer(request), at: try snapshot.state().lastSequence)
   }

@@ -88,7 +88,7 @@ extension Query {
       _ = try checked()
       let backend = try firestore.database().backend
       guard !asked.isLimitToLast, asked.question.traits.contains(.ordered) else {
-        let documents = try await backend.read(.results(of: asked)).results
+        let documents = try await backend.read(.results(EffectiveQuery(asked))).results
         return (documents.reversed(), nil)
       }
       // Whole documents: the start of the next page may depend on fields outside the projection.
@@ -96,7 +96,7 @@ extension Query {
       query.projection = []
       let wanted = min(asked.limit ?? .max, pageSize)
       query.limit = wanted
-      let documents = try await backend.read(.results(of: query)).results
+      let documents = try await backend.read(.results(EffectiveQuery(query))).results
       let project = asked.projecting
       let shown = try documents.reversed().map { try project?($0) ?? $0 }
       guard let last = documents.last, documents.count == wanted, asked.limit != wanted else {

@@ -125,7 +125,7 @@ extension Query: Readable {
   var query: Query { self }
 
   func request(in firestore: Firestore?) throws(Status) -> ReadRequest {
-    .results(of: try checked(in: firestore))
+    .results(EffectiveQuery(try checked(in: firestore)))
   }
 
   func shown(_ answer: ReadAnswer) throws -> QuerySnapshot {

@@ -115,7 +115,7 @@ public struct FirestoreReferences: Sendable {
     var page = definition.everyDocument
     page.limit = Self.pageSize
     while true {
-      let documents = try await backend.read(.results(of: page)).results
+      let documents = try await backend.read(.results(EffectiveQuery(page))).results
       let references = try documents.map { try definition.references(of: $0) }
       let targets = Array(Set(references.joined()))
       let missing = Set(

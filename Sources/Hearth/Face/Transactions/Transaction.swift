@@ -62,7 +62,7 @@ public final class Transaction: DocumentWrites {
   /// Throws as `getDocument` does.
   public func getDocuments(_ query: Query) throws -> QuerySnapshot {
     try read {
-      let found = try reader.read(.results(of: query.checked(in: firestore))).results
+      let found = try reader.read(.results(EffectiveQuery(query.checked(in: firestore)))).results
       for document in found { exists[document.path] = true }
       return QuerySnapshot(query, first: found)
     }

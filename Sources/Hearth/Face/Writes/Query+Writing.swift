@@ -86,7 +86,7 @@ extension Database {
       let count = Guarded(0)
       _ = try await backend.awaiting { [query] done in
         local.write(file: #fileID, line: #line) { writer in
-          let own = try mutations(writer.answer(.results(of: query)).results)
+          let own = try mutations(writer.answer(.results(EffectiveQuery(query))).results)
           for mutation in own { try writer.write(mutation) }
           count.withLock { $0 = own.count }
         } _: {
@@ -97,7 +97,7 @@ extension Database {
     }
     let result = await transactions.run(attempts: 5, file: #fileID, line: #line) { [query] reader in
       let writes = Result { () throws(Status) in
-        try mutations(reader.read(.results(of: query)).results)
+        try mutations(reader.read(.results(EffectiveQuery(query))).results)
       }
       return TransactionRunner.Run(.success(try? writes.get().count), writes: writes)
     }

@@ -87,7 +87,7 @@ final class RemotePlanState: PlanState {
   private func candidates(
     for query: EffectiveQuery, replacing versions: [PlannedVersion]
   ) throws(Status) -> [StoredDocument] {
-    let found = try documents { RemoteNeeds(.results(query, requiring: []), $0) }
+    let found = try documents { RemoteNeeds(.results(query), $0) }
     // Of several scopes, some may have the same documents.
     var seen = Set(versions.map(\.path))
     return found.filter { seen.insert($0.path).inserted } + versions.compactMap(\.document)

@@ -31,7 +31,7 @@ final class RemoteSweeper: Sendable {
       guard let field = rule.field else { continue }
       var query = Self.query(rule.collectionID, field, expiredAt: now)
       while !timer.isClosed {
-        let found = try backend.readBlocking(.results(of: query)).results
+        let found = try backend.readBlocking(.results(EffectiveQuery(query))).results
         try sweep.delete(found.map { ($0.path, $0.updateTime) }) { deletion, done in
           backend.commit(CommitRequest([deletion], completesAfterListeners: false), .lent, done)
         }

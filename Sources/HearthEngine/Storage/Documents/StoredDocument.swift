@@ -37,14 +37,6 @@ package final class StoredDocument: Sendable {
       updateTime: Instant(microseconds: 0),
       body: try DocumentBody(validating: bytes))
   }
-
-  convenience init(
-    path: ResourcePath, copying record: DocumentRecord, _ body: StoredBody
-  ) throws(Status) {
-    self.init(
-      path: path, sequence: record.sequence, createTime: record.createTime,
-      updateTime: record.updateTime, body: try DocumentBody(copying: body))
-  }
 }
 
 /// Converts a stored document for users.

@@ -36,8 +36,8 @@ extension StoreSnapshot {
     }
     var byteCount = 0
     while isAtEntry {
-      let path = try path(of: StoredEntry(key: cursor.key, record: cursor.value))
-      let document = try copy(cursor.value, key: cursor.key, path: path)
+      let entry = StoredEntry(key: cursor.key, record: cursor.value)
+      let document = try copy(entry, path: path(of: entry))
       page.documents.append(document)
       byteCount += document.body.bytes.count
       if page.documents.count >= limits.count || byteCount >= limits.byteCount {

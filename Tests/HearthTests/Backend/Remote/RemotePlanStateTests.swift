@@ -124,7 +124,7 @@ import Testing
     try plan.add(
       Mutation(path: ResourcePath(relative: "books/1"), operation: .delete), to: &request)
     let books = EffectiveQuery(StructuredQuery(.collection(ResourcePath(["books"]))))
-    let found = try plan.answer(.results(books, requiring: []), in: &request).results
+    let found = try plan.answer(.results(books), in: &request).results
     #expect(found.map(\.path.text) == ["books/0", "books/2"])
     #expect(try found.first?.body == DocumentBody(encoding: Self.book(10)))
     let count = try plan.answer(

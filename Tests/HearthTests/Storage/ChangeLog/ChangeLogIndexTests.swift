@@ -137,7 +137,7 @@ import Testing
     query.limit = 20
     let effective = EffectiveQuery(query)
     try fixture.store.read { snapshot in
-      let past = try StoreView(snapshot, .asOf(then)).answer(.results(effective, requiring: []))
+      let past = try StoreView(snapshot, .asOf(then)).answer(.results(effective))
         .results
       #expect(past.count == 20)
       for document in past {
@@ -147,7 +147,7 @@ import Testing
       let ratio = try ProcessorTime.ratio(
         of: {
           for _ in 0..<rounds {
-            _ = try StoreView(snapshot, .asOf(then)).answer(.results(effective, requiring: []))
+            _ = try StoreView(snapshot, .asOf(then)).answer(.results(effective))
               .results
           }
         },
@@ -181,7 +181,7 @@ import Testing
     let effective = EffectiveQuery(query)
     try fixture.store.read { snapshot in
       let began = ContinuousClock.now
-      let found = try StoreView(snapshot, .asOf(then)).answer(.results(effective, requiring: []))
+      let found = try StoreView(snapshot, .asOf(then)).answer(.results(effective))
         .results
       print("\(2 * changes) changes of its own: \(ContinuousClock.now - began)")
       #expect(found.map(\.path.id) == (0..<20).map { "\($0 + 1_000_000)" })

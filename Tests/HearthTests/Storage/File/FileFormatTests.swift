@@ -223,7 +223,7 @@ import Testing
       // Before `books/emma` got longer, and `books/gone` came and went.
       let query = EffectiveQuery(StructuredQuery(.collection(ResourcePath(["books"]))))
       let then = try StoreView(snapshot, .asOf(state.lastSequence - 3)).answer(
-        .results(query, requiring: [])
+        .results(query)
       ).results
       let emma = try #require(then.first { $0.path.id == "emma" })
       #expect(try emma.body.map().value(at: ["n"]) == nil)
