@@ -74,8 +74,8 @@
       ]
       query.orders = [.init(field: FieldSegments(["m"]))]
       func missingIndexes(of query: StructuredQuery) async throws -> [String] {
-        let request = ExplainRequest(query: EffectiveQuery(query))
-        return try await backend.read(.explanation(request)).explanation.missingIndexes
+        let request = ReadRequest.explanation(of: .results(EffectiveQuery(query)))
+        return try await backend.read(request).explanation.missingIndexes
       }
       let missing = try await missingIndexes(of: query)
       #expect(missing.count == 1 && missing[0].contains(#""fieldPath":"n""#), "\(missing)")

@@ -101,7 +101,8 @@
         return .paths(ResourcePath.prefixes(of: Array(documents.keys), below: path))
       case .page(let position, let limits): return .page(try page(after: position, limits))
       case .documentCount: return .count(documents.count)
-      case .explanation(let request): return .explanation(try explain(request, at: now))
+      case .explanation(let request, let analyzes):
+        return .explanation(try explain(request.explained, analyzes, at: now))
       case .nothing: return .nothing
       case .part, .joined, .groupTotals, .referring, .several:
         guard let answer = try request.composed({ try answer($0, at: now) }) else {
@@ -132,13 +133,15 @@
       return page
     }
 
-    private func explain(_ request: ExplainRequest, at now: Instant) throws -> QueryExplanation {
+    private func explain(
+      _ request: ReadRequest, _ analyzes: Bool, at now: Instant
+    ) throws -> QueryExplanation {
       var explanation = QueryExplanation(
         plan: "Every document is looked at, in memory.", indexes: [], isServed: false,
         missingIndexes: [])
-      guard request.analyzes else { return explanation }
+      guard analyzes else { return explanation }
       let start = ContinuousClock.now
-      explanation.execution = execution(of: try answer(request.read, at: now), since: start)
+      explanation.execution = execution(of: try answer(request, at: now), since: start)
       return explanation
     }
 

@@ -307,7 +307,7 @@ extension ReadRequest {
     case .documents(let paths): .all(of: paths)
     case .results(let query, _), .part(let query, _), .values(_, over: let query): query.readScope
     case .groups(let grouped): EffectiveQuery(grouped.query).readScope
-    case .explanation(let request): request.query.readScope
+    case .explanation(let request, _): request.explained.readScope
     default: .everything
     }
   }

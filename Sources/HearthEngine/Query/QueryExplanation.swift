@@ -1,36 +1,3 @@
-/// A query to explain.
-package struct ExplainRequest: Sendable {
-  var query: EffectiveQuery
-  /// The aggregations of an aggregate query; nil for others.
-  var aggregations: [Aggregation]?
-  /// The query forms groups.
-  var groups: GroupedQuery?
-  /// The query with what its results include.
-  var joined: JoinedQuery?
-  /// Also runs the query and measures it.
-  var analyzes = false
-
-  package init(query: EffectiveQuery, aggregations: [Aggregation]? = nil, analyzes: Bool = false) {
-    self.query = query
-    self.aggregations = aggregations
-    self.analyzes = analyzes
-  }
-
-  package init(groups: GroupedQuery, analyzes: Bool) {
-    var query = EffectiveQuery(groups.query)
-    query.projection = []
-    self.init(query: query, analyzes: analyzes)
-    self.groups = groups
-  }
-
-  package init(joined: JoinedQuery, analyzes: Bool) {
-    var whole = joined.query
-    whole.projection = []
-    self.init(query: EffectiveQuery(whole), analyzes: analyzes)
-    self.joined = joined
-  }
-}
-
 /// The plan of a query, and the cost of running it.
 public struct QueryExplanation: Sendable, CustomStringConvertible {
   /// The cost of one run.

@@ -4,10 +4,7 @@
 extension JoinedQuery {
   /// The result in the state that `fetch` reads.
   func read(_ fetch: (ReadRequest) throws -> ReadAnswer) throws -> JoinedResult {
-    try read(
-      results: { query in
-        try fetch(.results(EffectiveQuery(query))).results
-      }, fetch)
+    try read(results: { try fetch(.results($0)).results }, fetch)
   }
 
   /// The same.
@@ -16,12 +13,10 @@ extension JoinedQuery {
   ///   - results: Reads whole documents.
   ///   - before: Called with each level of `JoinLevels` before it is read.
   func read(
-    results: (StructuredQuery) throws -> [StoredDocument], before: (Int) -> Void = { _ in },
+    results: (EffectiveQuery) throws -> [StoredDocument], before: (Int) -> Void = { _ in },
     _ fetch: (ReadRequest) throws -> ReadAnswer
   ) throws -> JoinedResult {
-    var whole = query
-    whole.projection = []
-    let results = try results(whole)
+    let results = try results(EffectiveQuery(whole: query))
     let plan = JoinLevels(inclusions)
     var members = plan.levels.map { _ in [StoredDocument]() }
     members[0] = results

@@ -10,7 +10,8 @@ extension ReadRequest {
       .values(aggregations, over: query.resolved(at: time, inSemiJoins: true))
     case .groups(let grouped): .groups(grouped.resolved(at: time))
     case .joined(let query): .joined(query.resolved(at: time))
-    case .explanation(let request): .explanation(request.resolved(at: time))
+    case .explanation(let request, let analyzes):
+      .explanation(of: request.resolved(at: time), analyzes: analyzes)
     default: self
     }
   }
@@ -20,21 +21,6 @@ extension GroupedQuery {
   fileprivate func resolved(at time: Instant) -> GroupedQuery {
     var resolved = self
     resolved.query = query.resolved(at: time)
-    return resolved
-  }
-}
-
-extension ExplainRequest {
-  /// The read that is explained, without inclusions.
-  var read: ReadRequest {
-    if let aggregations { return .values(aggregations, over: query) }
-    return groups.map { .groups($0) } ?? .results(query, requiring: [])
-  }
-
-  fileprivate func resolved(at time: Instant) -> ExplainRequest {
-    var resolved = self
-    resolved.query = query.resolved(at: time, inSemiJoins: true)
-    resolved.groups = groups?.resolved(at: time)
     return resolved
   }
 }

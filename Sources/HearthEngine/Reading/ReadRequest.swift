@@ -19,8 +19,9 @@ package enum ReadRequest: Sendable {
   indirect case groups(GroupedQuery)
   /// `joined`: the results, and the documents that they include.
   indirect case joined(JoinedQuery)
-  /// `explanation` of the way a query is answered.
-  indirect case explanation(ExplainRequest)
+  /// `explanation` of the way results, values, groups or joined results are found; if `analyzes`, with the cost of
+  /// finding them.
+  indirect case explanation(of: ReadRequest, analyzes: Bool = false)
   /// `paths` of the collections directly below a document or the root, in the order of their ids.
   case collections(below: ResourcePath)
   /// `paths` of the documents of a collection in the order of their ids, with those that do not exist but have

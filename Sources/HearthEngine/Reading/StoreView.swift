@@ -108,12 +108,8 @@ struct StoreView {
   private func answerOfStored(_ request: ReadRequest) throws -> ReadAnswer {
     guard case .stored = versions else { throw Status.notKept }
     switch request {
-    case .explanation(let request):
-      var explanation = try snapshot.explain(request, isStrict: tracing.isStrict)
-      if let joined = request.joined {
-        explanation.parts += try explainInclusions(of: joined, analyzes: request.analyzes)
-      }
-      return .explanation(explanation)
+    case .explanation(let request, let analyzes):
+      return .explanation(try explain(request, analyzes: analyzes))
     case .collections(let path): return .paths(try snapshot.collections(below: path))
     case .documentPaths(let path): return .paths(try snapshot.documentPaths(in: path))
     case .page(let position, let limits): return .page(try snapshot.page(after: position, limits))

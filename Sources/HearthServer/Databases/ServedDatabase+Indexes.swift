@@ -41,8 +41,8 @@
         query.comparisons.allSatisfy(\.isEquality)
         && query.effectiveOrders.allSatisfy(\.field.isDocumentID)
       if isCollection, isMerged, query.question.traits.contains(.ordered) { return }
-      let request = ExplainRequest(query: EffectiveQuery(query))
-      let missing = try await backend.read(.explanation(request)).explanation
+      let request = ReadRequest.explanation(of: .results(EffectiveQuery(query)))
+      let missing = try await backend.read(request).explanation
         .missingIndexes.filter { !isCollection || !Self.isSingleField($0) }
       guard missing.isEmpty else {
         throw Status(

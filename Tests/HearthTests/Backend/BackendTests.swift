@@ -297,18 +297,18 @@ import Testing
     try await backend.commit([set(paths[0], 1), set(paths[1], 2), set(paths[2], 3)])
     let query = EffectiveQuery(StructuredQuery(.collection(ResourcePath(["a"]))))
     let count = Aggregation(.count(upTo: nil))
-    let requests = [
-      (ExplainRequest(query: query, analyzes: true), 3),
-      (ExplainRequest(query: query, aggregations: [count], analyzes: true), 1),
+    let requests: [(ReadRequest, Int)] = [
+      (.results(query), 3), (.values([count], over: query), 1),
     ]
     for (request, returned) in requests {
-      let found = try await backend.awaiting { backend.read(.explanation(request), .lent, $0) }
-        .answer.explanation
+      let found = try await backend.awaiting {
+        backend.read(.explanation(of: request, analyzes: true), .lent, $0)
+      }.answer.explanation
       #expect(found.execution?.resultsReturned == returned)
       #expect(!found.plan.isEmpty)
     }
     let planned = try await backend.awaiting {
-      backend.read(.explanation(ExplainRequest(query: query)), .lent, $0)
+      backend.read(.explanation(of: .results(query)), .lent, $0)
     }.answer.explanation
     #expect(planned.execution == nil)
     backend.close()
@@ -324,25 +324,16 @@ import Testing
     query.orders = [StructuredQuery.Order(field: FieldSegments(["n"]))]
     query.offset = 1
     let count = Aggregation(.count(upTo: nil))
-    let requests: [(ReadRequest, ExplainRequest, Int)] = [
-      (
-        .results(EffectiveQuery(query)),
-        ExplainRequest(query: EffectiveQuery(query), analyzes: true), 2
-      ),
-      (
-        .values(of: [count], over: query),
-        ExplainRequest(
-          query: EffectiveQuery(query, aggregating: [count]), aggregations: [count],
-          analyzes: true), 1
-      ),
+    let requests: [(ReadRequest, Int)] = [
+      (.results(EffectiveQuery(query)), 2), (.values(of: [count], over: query), 1),
     ]
     var context = RequestContext.lent
     context.isMeasured = true
-    for (request, explained, returned) in requests {
+    for (request, returned) in requests {
       let found = try await backend.awaiting { [context] in backend.read(request, context, $0) }
       let plain = try await backend.awaiting { backend.read(request, .lent, $0) }
       let explanation = try await backend.awaiting {
-        backend.read(.explanation(explained), .lent, $0)
+        backend.read(.explanation(of: request, analyzes: true), .lent, $0)
       }.answer.explanation
       let (execution, wanted) = (
         try #require(found.execution), try #require(explanation.execution)

@@ -8,23 +8,14 @@ extension Query {
   ///   `FirestoreSettings.IndexPolicy.strict`, throws `failedPrecondition` for a query whose index
   ///   does not exist.
   public func explain(analyze: Bool = false) async throws -> QueryExplanation {
-    try await reporting {
-      let request = ExplainRequest(query: EffectiveQuery(try checked()), analyzes: analyze)
-      return try await firestore.database().backend.read(.explanation(request)).explanation
-    }
+    try await explained(analyze)
   }
 }
 
 extension AggregateQuery {
   /// Explains how the aggregations are computed; see `Query.explain`.
   public func explain(analyze: Bool = false) async throws -> QueryExplanation {
-    try await reporting {
-      let (aggregations, checked) = try checked()
-      let request = ExplainRequest(
-        query: EffectiveQuery(checked, aggregating: aggregations), aggregations: aggregations,
-        analyzes: analyze)
-      return try await query.firestore.database().backend.read(.explanation(request)).explanation
-    }
+    try await explained(analyze)
   }
 }
 
@@ -36,10 +27,7 @@ extension GroupedAggregateQuery {
   ///
   /// An index with the fields of the groups and of the aggregations answers without documents.
   public func explain(analyze: Bool = false) async throws -> QueryExplanation {
-    try await reporting {
-      let request = ExplainRequest(groups: try checked(), analyzes: analyze)
-      return try await query.firestore.database().backend.read(.explanation(request)).explanation
-    }
+    try await explained(analyze)
   }
 }
 
@@ -50,9 +38,15 @@ extension IncludingQuery {
   ///     let books = db.collection("books").including(.reference("author"))
   ///     print(try await books.explain(analyze: true))
   public func explain(analyze: Bool = false) async throws -> QueryExplanation {
+    try await explained(analyze)
+  }
+}
+
+extension Readable {
+  fileprivate func explained(_ analyzes: Bool) async throws -> QueryExplanation {
     try await reporting {
-      let request = ExplainRequest(joined: try checked(), analyzes: analyze)
-      return try await query.firestore.database().backend.read(.explanation(request)).explanation
+      let request = ReadRequest.explanation(of: try request(in: nil), analyzes: analyzes)
+      return try await query.firestore.database().backend.read(request).explanation
     }
   }
 }

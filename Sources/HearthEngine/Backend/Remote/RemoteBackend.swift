@@ -70,8 +70,9 @@ package final class RemoteBackend: Sendable {
     let start = ContinuousClock.now
     let work = {
       @Sendable [self] (state: RemoteState, version: StateVersion) throws -> VersionedAnswer in
-      if case .explanation(let explained) = request {
-        let explanation = try explain(explained, needs(catalogues.newest), state, since: start)
+      if case .explanation(let asked, let analyzes) = request {
+        let explanation = try explain(
+          asked.explained, analyzes, needs(catalogues.newest), state, since: start)
         return VersionedAnswer(.explanation(explanation), version)
       }
       let found = try answer(request, in: context.transaction, state)
@@ -226,19 +227,21 @@ extension RemoteBackend: ListeningBackend, IndexedBackend {
   }
 
   private func explain(
-    _ request: ExplainRequest, _ needs: RemoteNeeds, _ state: RemoteState,
+    _ request: ReadRequest, _ analyzes: Bool, _ needs: RemoteNeeds, _ state: RemoteState,
     since start: ContinuousClock.Instant
   ) throws -> QueryExplanation {
+    guard let query = request.query else { throw Status.otherAnswer }
+    var aggregations: [Aggregation]?
+    if case .values(let asked, _) = request { aggregations = asked }
     let entries = needs.readsEntries
     var explanation = QueryExplanation(
       plan: entries
         ? "The server reads the documents in ranges of an index, in one statement."
         : "The server reads the documents of the scope, in one statement.",
       indexes: [], isServed: entries,
-      missingIndexes: try catalogues.newest.missing(for: request.query, request.aggregations)
-        .map(\.json))
-    guard request.analyzes else { return explanation }
-    explanation.execution = .init(try state.answer(request.read), needs, state, since: start)
+      missingIndexes: try catalogues.newest.missing(for: query, aggregations).map(\.json))
+    guard analyzes else { return explanation }
+    explanation.execution = .init(try state.answer(request), needs, state, since: start)
     return explanation
   }
 

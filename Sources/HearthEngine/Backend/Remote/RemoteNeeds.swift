@@ -76,12 +76,7 @@ struct RemoteNeeds: Sendable {
         if let query = relation.query(referringTo: path) { add(EffectiveQuery(query), catalogue) }
       }
     case .several(let requests): for request in requests { add(request, catalogue) }
-    case .explanation(let request):
-      if let groups = request.groups {
-        add(.groups(groups), catalogue)
-      } else {
-        add(request.query, catalogue, isNow: isNow && request.aggregations == nil)
-      }
+    case .explanation(let request, _): add(request.explained, catalogue, isNow: isNow)
     case .collections(let path), .documentPaths(in: let path):
       add(whole: .subtree(below: path.remoteIDs))
     case .joined, .page, .documentCount, .nothing: break
