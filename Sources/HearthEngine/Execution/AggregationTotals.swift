@@ -76,9 +76,11 @@ package struct AggregationTotals: @unchecked Sendable {
     _ stream: IndexJoin, _ entry: ScannedEntry, _ index: Int, at position: Int,
     _ fields: inout MapView?
   ) throws {
-    if let value = try stream.value(of: position, in: entry) { return totals[index].add(value) }
+    if let value = try stream.scan.value(of: position, in: entry) {
+      return totals[index].add(value)
+    }
     // The entry does not have the exact value; the document does.
-    let document = try fields ?? stream.fields(of: entry)
+    let document = try fields ?? stream.scan.fields(of: entry)
     fields = document
     if let value = try lookups[index]?.find(in: document) { try totals[index].add(value) }
   }

@@ -8,7 +8,8 @@ final class IndexJoin {
   private let bounds: EntryPlan.RangeList
   private let whole: EntryRange
   private var base: EntryRange
-  private let scan: EntryScan
+  /// Reads the documents and the values of entries.
+  let scan: EntryScan
   /// Faster than the plan's names and tests, for many values.
   private let names: PointSet?
   private let values: [PointSet?]
@@ -109,14 +110,6 @@ final class IndexJoin {
       goOn()
     }
     return counts
-  }
-
-  func document(of entry: ScannedEntry) throws -> StoredEntry { try scan.document(of: entry) }
-
-  func fields(of entry: ScannedEntry) throws -> MapView { try scan.fields(of: entry) }
-
-  func value(of component: Int, in entry: ScannedEntry) throws -> Value? {
-    try scan.value(of: component, in: entry)
   }
 
   /// Passes the component's key, ascending. False for an array. The component is not fixed.

@@ -18,7 +18,7 @@ extension QueryExecutor {
 
     func next() throws -> (candidate: Candidate, fields: MapView)? {
       while let entry = try entries.next() {
-        let stored = try entries.document(of: entry)
+        let stored = try entries.scan.document(of: entry)
         run.touched.documents += 1
         if let found = try run.accept(stored, &matcher, &order) { return found }
       }

@@ -82,7 +82,7 @@ private struct ReferringWalk {
         skipped += 1
         continue
       }
-      let stored = try entries.document(of: entry)
+      let stored = try entries.scan.document(of: entry)
       run.touched.documents += 1
       let document = try run.snapshot.copy(stored, path: run.name(of: stored).path)
       found.append(try projection?.applied(to: document) ?? document)

@@ -143,7 +143,7 @@ extension StoreSnapshot {
         let isValue = try stream.withKey(of: positions[branch], in: entry) { values.add($0) }
         if !isValue {
           // An array: each of its elements is a value.
-          try join.forEachKey(of: stream.fields(of: entry), at: { .root }) { values.add($0) }
+          try join.forEachKey(of: stream.scan.fields(of: entry), at: { .root }) { values.add($0) }
         }
         return true
       }

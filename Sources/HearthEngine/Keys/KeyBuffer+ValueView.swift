@@ -114,3 +114,12 @@ extension KeyIdentity {
     }
   }
 }
+
+extension ValueView {
+  /// The value, encoded as an ascending component of an entry's key.
+  func componentKey() throws(Status) -> [UInt8] {
+    var key = KeyBuffer(minimumCapacity: 64)
+    try key.append(self, descending: false)
+    return key.bytes
+  }
+}

@@ -26,19 +26,12 @@ struct NamePosition {
     return isBefore && isOwn ? buffer.bytes : KeyRange.end(buffer.bytes)
   }
 
-  /// Both positions of a document of the collection; nil for other names.
-  private func keyRange(of path: ResourcePath, in collection: ResourcePath) -> KeyRange? {
-    guard path.segments.count == collection.segments.count + 1, path.hasPrefix(collection) else {
-      return nil
-    }
-    var buffer = KeyBuffer(minimumCapacity: 64)
-    buffer.append(id: path.id)
-    return KeyRange(prefix: buffer.bytes)
-  }
-
+  /// Both positions of a name.
   private func keyRange(of path: ResourcePath) -> KeyRange {
-    if case .collection(let collection) = scope, let range = keyRange(of: path, in: collection) {
-      return range
+    if case .collection(let collection) = scope, path.isDirectly(in: collection) {
+      var buffer = KeyBuffer(minimumCapacity: 64)
+      buffer.append(id: path.id)
+      return KeyRange(prefix: buffer.bytes)
     }
     return KeyRange(
       lower: position(of: path, isBefore: true) ?? KeyRange.behindAll,

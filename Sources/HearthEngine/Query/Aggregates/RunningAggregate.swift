@@ -39,9 +39,7 @@ enum RunningAggregate {
       self = .values(count + 1)
       return
     }
-    var key = KeyBuffer(minimumCapacity: 64)
-    try key.append(value, descending: false)
-    add(key: key.bytes)
+    add(key: try value.componentKey())
   }
 
   mutating func add(_ value: Value) {
@@ -69,11 +67,10 @@ enum RunningAggregate {
     case .values(let count): if !value.isNull { self = .values(count - 1) }
     case .counts(var counts, let kind):
       if value.isNull { return }
-      var key = KeyBuffer(minimumCapacity: 64)
-      try key.append(value, descending: false)
+      let key = try value.componentKey()
       self = .counts([:], kind)
-      let left = counts[key.bytes, default: 0] - 1
-      counts[key.bytes] = left > 0 ? left : nil
+      let left = counts[key, default: 0] - 1
+      counts[key] = left > 0 ? left : nil
       self = .counts(counts, kind)
     }
   }

@@ -179,19 +179,13 @@ struct FieldTest {
     guard array.count >= keys.count else { return false }
     var (missing, array) = (keys, array)
     for _ in 0..<array.count where !missing.isEmpty {
-      var key = KeyBuffer(minimumCapacity: 64)
-      try key.append(array.next(), descending: false)
-      missing.remove(key.bytes)
+      missing.remove(try array.next().componentKey())
     }
     return missing.isEmpty
   }
 
   private func isAmongOperands(_ value: ValueView) throws(Status) -> Bool {
-    if let operandKeys {
-      var key = KeyBuffer(minimumCapacity: 64)
-      try key.append(value, descending: false)
-      return operandKeys.contains(key.bytes)
-    }
+    if let operandKeys { return operandKeys.contains(try value.componentKey()) }
     for operand in operands where try isEqual(value, operand, operand.typeClass()) { return true }
     return false
   }

@@ -131,9 +131,7 @@ enum JoinedValues {
   case live(ValueSet)
 
   func contains(_ value: ValueView) throws(Status) -> Bool {
-    var key = KeyBuffer(minimumCapacity: 64)
-    try key.append(value, descending: false)
-    return contains(key.bytes)
+    contains(try value.componentKey())
   }
 
   func contains(_ key: [UInt8]) -> Bool {
