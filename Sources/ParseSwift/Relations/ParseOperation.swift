@@ -22,7 +22,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     case increment(Int64)
     case incrementByFraction(Double)
     case list(ListChange, [Constant])
-    case edges(RelationKey, child: String, [(child: any ParseObject, isAdded: Bool)])
+    case edges(Relations.Rules, [(child: any ParseObject, isAdded: Bool)])
   }
 
   private enum ListChange: Sendable { case append, union, removal }
@@ -60,10 +60,11 @@ public struct ParseOperation<T: ParseObject>: Sendable {
   private func relating<Child: ParseObject>(
     _ key: String, _ objects: [Child], isAdded: Bool
   ) throws(ParseError) -> ParseOperation {
-    let relation = try RelationKey(key, of: T.self)
+    let rules = Relations.Rules(
+      relation: try RelationKey(key, of: T.self), child: Child.className)
     if !isAdded { for object in objects { _ = try object.savedId() } }
     let edges = objects.map { (child: $0 as any ParseObject, isAdded: isAdded) }
-    return try changing(key, .edges(relation, child: Child.className, edges))
+    return try changing(key, .edges(rules, edges))
   }
 
   // MARK: Values
@@ -235,12 +236,9 @@ public struct ParseOperation<T: ParseObject>: Sendable {
       return result
     }
     switch (changes[index].change, change) {
-    case (.edges(let relation, let child, let first), .edges(_, child: let other, let more)):
-      guard child == other else {
-        throw ParseError(
-          .incorrectType, "The relation '\(key)' has objects of \(child), and not of \(other).")
-      }
-      result.changes[index].change = .edges(relation, child: child, first + more)
+    case (.edges(let rules, let first), .edges(let other, let more)):
+      guard rules == other else { throw rules.relation.mismatch(rules.child, other.child) }
+      result.changes[index].change = .edges(rules, first + more)
     case (.edges, _), (_, .edges):
       throw ParseError(.operationForbidden, "'\(key)' is a relation, and not a property.")
     case (_, .set), (_, .unset): result.changes[index].change = change
@@ -277,9 +275,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     try reporting {
       if let failure { throw failure }
       let context = try ParseSwift.context
-      for relation in relations {
-        try Relations.declare(relation.key, relation.child, in: context.firestore)
-      }
+      for rules in rules { try Relations.declare(rules, in: context.firestore) }
       let saving = try Saving(self, context)
       try saving.commit.run()
       return try saving.saved(context.firestore.blocking.getAll(saving.documents))
@@ -292,9 +288,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     try await reporting {
       if let failure { throw failure }
       let context = try ParseSwift.context
-      for relation in relations {
-        try await Relations.declare(relation.key, relation.child, in: context.firestore)
-      }
+      for rules in rules { try await Relations.declare(rules, in: context.firestore) }
       let saving = try Saving(self, context)
       try await saving.commit.run()
       return try saving.saved(await context.firestore.getAll(saving.documents))
@@ -311,10 +305,8 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     completing(on: callbackQueue, completion) { try await save() }
   }
 
-  private var relations: [(key: RelationKey, child: String)] {
-    changes.compactMap {
-      if case .edges(let relation, let child, _) = $0.change { (relation, child) } else { nil }
-    }
+  private var rules: [Relations.Rules] {
+    changes.compactMap { if case .edges(let rules, _) = $0.change { rules } else { nil } }
   }
 
   /// One execution: the objects that are created, and the writes.
@@ -346,12 +338,12 @@ public struct ParseOperation<T: ParseObject>: Sendable {
         isNew
         ? try graph.add(operation.target)
         : try operation.target.toPointer().reference(in: context.firestore)
-      for case (_, .edges(let relation, _, let changes)) in operation.changes {
+      for case (_, .edges(let rules, let changes)) in operation.changes {
         // The last of the changes of one edge counts.
         var last: [String: Edge] = [:]
         for (child, isAdded) in changes {
           let related = try graph.reference(to: child)
-          let edge = relation.edge(from: parent, to: related, in: context.firestore)
+          let edge = rules.relation.edge(from: parent, to: related, in: context.firestore)
           last[edge.path] = Edge(
             document: edge, related: isAdded ? related : nil, isNew: child.objectId == nil)
         }
@@ -443,47 +435,41 @@ extension ParseObject {
 
 /// The rules of relations that were declared, by database.
 enum Relations {
-  private struct Rules: Hashable {
+  struct Rules: Hashable, Sendable {
     var relation: RelationKey
+    /// The class of the related objects.
     var child: String
 
-    func firstEdge(in firestore: Firestore) -> Hearth.Query {
-      firestore.collection(relation.collectionID).limit(to: 1)
+    fileprivate func firstEdge(in firestore: Firestore) -> Hearth.Query {
+      relation.edges(in: firestore).limit(to: 1)
     }
-  }
 
-  /// A relation has objects of one class.
-  ///
-  /// - Parameter edges: The first one, if there are any.
-  private static func check(_ rules: Rules, _ edges: QuerySnapshot) throws(ParseError) {
-    guard let related = edges.documents.first?["related"] as? DocumentReference,
-      related.parent.collectionID != rules.child
-    else { return }
-    throw ParseError(
-      .incorrectType,
-      "The relation '\(rules.relation.key)' has objects of \(related.parent.collectionID), and not "
-        + "of \(rules.child).")
+    /// Throws if the related objects are of another class.
+    ///
+    /// - Parameter edges: The first one, if there are any.
+    fileprivate func check(_ edges: QuerySnapshot) throws(ParseError) {
+      guard let related = edges.documents.first?["related"] as? DocumentReference,
+        related.parent.collectionID != child
+      else { return }
+      throw relation.mismatch(related.parent.collectionID, child)
+    }
   }
 
   private static let declared = DatabaseValues<Set<Rules>>()
 
-  static func declare(_ relation: RelationKey, _ child: String, in firestore: Firestore) throws {
-    let rules = Rules(relation: relation, child: child)
+  static func declare(_ rules: Rules, in firestore: Firestore) throws {
     if isDeclared(rules, in: firestore) { return }
-    try check(rules, firestore.blocking.getDocuments(rules.firstEdge(in: firestore)))
-    try firestore.blocking.declare(relation.rules(to: child))
-    try firestore.blocking.declare(relation.indexes)
+    try rules.check(firestore.blocking.getDocuments(rules.firstEdge(in: firestore)))
+    try firestore.blocking.declare(rules.relation.rules(to: rules.child))
+    try firestore.blocking.declare(rules.relation.indexes)
     note(rules, in: firestore)
   }
 
-  static func declare(
-    _ relation: RelationKey, _ child: String, in firestore: Firestore
-  ) async throws {
-    let rules = Rules(relation: relation, child: child)
+  static func declare(_ rules: Rules, in firestore: Firestore) async throws {
     if isDeclared(rules, in: firestore) { return }
-    try check(rules, await rules.firstEdge(in: firestore).getDocuments())
-    try await firestore.references.declare(relation.rules(to: child))
-    try await firestore.indexes.declare(relation.indexes)
+    try rules.check(await rules.firstEdge(in: firestore).getDocuments())
+    try await firestore.references.declare(rules.relation.rules(to: rules.child))
+    try await firestore.indexes.declare(rules.relation.indexes)
     note(rules, in: firestore)
   }
 

@@ -185,16 +185,12 @@ struct RelationKey: Hashable, Sendable {
   let className: String
 
   init<Parent: ParseObject>(_ key: String, of parent: Parent.Type) throws(ParseError) {
-    try self.init(key, ofClass: parent.className)
-  }
-
-  init(_ key: String, ofClass className: String) throws(ParseError) {
     let separators = [UInt8(ascii: "/"), UInt8(ascii: ":")]
     guard !key.isEmpty, !key.utf8.contains(where: separators.contains) else {
       throw ParseError(.invalidKeyName, "'\(key)' is not the key of a relation.")
     }
     self.key = key
-    self.className = className
+    className = parent.className
   }
 
   var collectionID: String { "_Join:\(key):\(className)" }
@@ -206,6 +202,12 @@ struct RelationKey: Hashable, Sendable {
   ) -> DocumentReference {
     let id = parent.documentID
     return edges(in: firestore).document("\(id.utf8.count):\(id)\(child.documentID)")
+  }
+
+  /// The error for objects of another class than those that the relation has.
+  func mismatch(_ child: String, _ other: String) -> ParseError {
+    ParseError(
+      .incorrectType, "The relation '\(key)' has objects of \(child), and not of \(other).")
   }
 
   /// The objects of an object, in the order of their ids, in both directions.

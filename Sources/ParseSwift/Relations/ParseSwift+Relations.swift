@@ -15,10 +15,7 @@ extension ParseSwift {
     _ key: String, of parent: Parent.Type, to child: Child.Type
   ) async throws(ParseError) -> [RelationProblem] {
     try await reporting {
-      let edges = try RelationEdgeCheck(key, parent, child, firestore)
-      return try await edges.batches { firestore, body in
-        try await firestore.read { try body($0, nil) }
-      }
+      try await RelationEdgeCheck(key, parent, child, firestore).problems(repaired: false)
     }
   }
 
@@ -30,10 +27,7 @@ extension ParseSwift {
     _ key: String, of parent: Parent.Type, to child: Child.Type
   ) async throws(ParseError) -> [RelationProblem] {
     try await reporting {
-      let edges = try RelationEdgeCheck(key, parent, child, firestore)
-      return try await edges.batches { firestore, body in
-        try await firestore.write { try body($0, $0) }
-      }
+      try await RelationEdgeCheck(key, parent, child, firestore).problems(repaired: true)
     }
   }
 }
@@ -56,21 +50,17 @@ private struct RelationEdgeCheck: Sendable {
     self.firestore = firestore
   }
 
-  typealias Batch = (problems: [RelationProblem], last: String?)
+  private typealias Batch = (problems: [RelationProblem], last: String?)
 
-  /// - Parameter transaction: Calls its argument with a reader, and with a writer to repair.
-  func batches(
-    _ transaction: (
-      Firestore, @escaping @Sendable (ReadTransaction, WriteTransaction?) throws -> Batch
-    ) async throws -> Batch
-  ) async throws -> [RelationProblem] {
+  func problems(repaired: Bool) async throws -> [RelationProblem] {
     var problems: [RelationProblem] = []
     var last: String?
     repeat {
       let start = last
-      let batch = try await transaction(firestore) { reader, writer in
-        try check(after: start, reader, writer)
-      }
+      let batch =
+        repaired
+        ? try await firestore.write { try check(after: start, $0, $0) }
+        : try await firestore.read { try check(after: start, $0, nil) }
       problems += batch.problems
       last = batch.last
     } while last != nil
