@@ -153,7 +153,9 @@ final class ObjectGraph {
       writesAll ? nil : try object.originalData.map { try reference.snapshot(ofEncodedFields: $0) }
     let read = EncodedFields(of: original)
     func differences(from other: EncodedFields) throws -> [String] {
-      let found = try fields.differences(from: other) { types[$0] is any SetType.Type }
+      let found = try fields.differences(from: other) {
+        if case .array(_, isSet: true)? = types[$0].map(PropertyKind.init) { true } else { false }
+      }
       return (found.changed + found.missing.filter { types[$0] != nil })
         .filter { !Self.own.contains($0) }
     }

@@ -96,7 +96,7 @@ private enum ColumnType {
     case .array: return "Array"
     case .object(let type): return "Pointer<\(type.className)>"
     case .pointer(let type): return "Pointer<\(type.className)>"
-    case .other: break
+    case .map, .other: break
     }
     switch type {
     case is String.Type: return "String"

@@ -1,6 +1,9 @@
 /// The kinds of properties, as far as queries and schemas distinguish them.
 enum PropertyKind {
-  case array(element: any Any.Type)
+  /// A list, or a set: an array in a document, whose order means nothing.
+  case array(element: any Any.Type, isSet: Bool)
+  /// A map with any names.
+  case map(value: any Any.Type)
   case object(any ParseObject.Type)
   case pointer(any ParseObject.Type)
   case other
@@ -9,8 +12,8 @@ enum PropertyKind {
   var isObject: Bool {
     switch self {
     case .object: true
-    case .array(let element): PropertyKind(element).isObject
-    case .pointer, .other: false
+    case .array(let element, _): PropertyKind(element).isObject
+    case .map, .pointer, .other: false
     }
   }
 
@@ -23,7 +26,7 @@ enum PropertyKind {
   }
 }
 
-/// A pointer of any class, or a list of any elements.
+/// A pointer of any class, a list of any elements, or a map with any values.
 private protocol KindType {
   static var kind: PropertyKind { get }
 }
@@ -33,17 +36,16 @@ extension Pointer: KindType {
 }
 
 extension Array: KindType {
-  fileprivate static var kind: PropertyKind { .array(element: Element.self) }
+  fileprivate static var kind: PropertyKind { .array(element: Element.self, isSet: false) }
 }
 
 extension Set: KindType {
-  fileprivate static var kind: PropertyKind { .array(element: Element.self) }
+  fileprivate static var kind: PropertyKind { .array(element: Element.self, isSet: true) }
 }
 
-/// A set of any elements: an array in a document, whose order means nothing.
-protocol SetType {}
-
-extension Set: SetType {}
+extension Dictionary: KindType where Key == String {
+  fileprivate static var kind: PropertyKind { .map(value: Value.self) }
+}
 
 /// Where the names of a key lead, as far as the types of a class say.
 ///
@@ -59,7 +61,7 @@ struct PropertyPath {
     var names = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)[...]
     type = types[names.removeFirst()]
     for name in names {
-      while let current = type, case .array(let element) = PropertyKind(current) {
+      while let current = type, case .array(let element, _) = PropertyKind(current) {
         passesArray = true
         type = element
       }
@@ -74,17 +76,8 @@ struct PropertyPath {
   }
 
   private static func type(of name: String, in type: any Any.Type) -> (any Any.Type)? {
-    if let map = type as? any MapType.Type { return map.value }
+    if case .map(let value) = PropertyKind(type) { return value }
     guard let decodable = type as? any Decodable.Type else { return nil }
     return FieldNames.types(of: decodable)[name]
   }
-}
-
-/// A map with any names.
-private protocol MapType {
-  static var value: any Any.Type { get }
-}
-
-extension Dictionary: MapType where Key == String {
-  fileprivate static var value: any Any.Type { Value.self }
 }

@@ -46,7 +46,7 @@ public func matchesKeyInQuery<T: ParseObject>(
 
 private func isOfStrings(_ type: (any Any.Type)?) -> Bool {
   guard let type else { return false }
-  if case .array(let element) = PropertyKind(type) { return element is String.Type }
+  if case .array(let element, _) = PropertyKind(type) { return element is String.Type }
   return type is String.Type
 }
 
