@@ -128,7 +128,7 @@
         metricsText.map { MultiplexMetricsHandler(factories: [options.metrics, $0]) }
           ?? options.metrics)
       self.metrics = metrics
-      streams = ListenStreams { metrics.set(listeners: $0) }
+      streams = ListenStreams { metrics.listeners.set($0) }
       results = KeptResults(limit: limits.answerBytes)
       let connections = Connections(
         limit: limits.connections, networkLimit: limits.connectionsPerAddress,
@@ -223,7 +223,7 @@
           try await Task.sleep(for: .seconds(1))
           catalog.expireTransactions()
           answers.update()
-          metrics.set(answerBytes: results.bytes + answers.bytes)
+          metrics.answers.set(results.bytes + answers.bytes)
           misplaced.update(catalog.openFiles)
           health.set(isServing: misplaced.isEmpty)
         }

@@ -44,14 +44,9 @@
 
     /// The answers of one connection over HTTP/2.
     final class Connection: Sendable {
-      private struct Rooms {
-        var all: [Int: AnswerRoom] = [:]
-        var last = 0
-      }
-
       fileprivate let unary: Queue
       fileprivate let streams: Queue
-      private let rooms = Guarded(Rooms())
+      private let rooms = Guarded(Line<AnswerRoom>())
 
       fileprivate init(_ budget: AnswerBudget) {
         unary = Queue(budget, isOfStreams: false)
@@ -67,17 +62,11 @@
       var roomForREST: AnswerRoom { AnswerRoom(unary) }
 
       /// Adds a room, which another part of the server finds by its number.
-      func add(_ room: AnswerRoom) -> Int {
-        rooms.withLock { rooms in
-          rooms.last += 1
-          rooms.all[rooms.last] = room
-          return rooms.last
-        }
-      }
+      func add(_ room: AnswerRoom) -> Int { rooms.withLock { $0.append(room) } }
 
-      func room(_ number: Int) -> AnswerRoom? { rooms.withLock { $0.all[number] } }
+      func room(_ number: Int) -> AnswerRoom? { rooms.withLock { $0.elements[number] } }
 
-      func remove(_ number: Int) { rooms.withLock { $0.all[number] = nil } }
+      func remove(_ number: Int) { rooms.withLock { _ = $0.remove(number) } }
 
       /// The connection has ended: answers that wait fail.
       func end() { for queue in [unary, streams] { queue.end() } }

@@ -11,27 +11,23 @@
       let onEnd: () -> Void
     }
 
-    private var calls: [Int: Call] = [:]
-    private var last = 0
+    private var calls = Line<Call>()
     private var timer: (end: NIODeadline, task: Scheduled<Void>)?
 
     /// Calls `onEnd` after this time, unless the call is removed before. Returns its number.
     func add(
       _ time: TimeAmount, on eventLoop: any EventLoop, onEnd: @escaping () -> Void
     ) -> Int {
-      last += 1
       let end = eventLoop.now + time
-      calls[last] = Call(end: end, onEnd: onEnd)
       wait(until: end, eventLoop)
-      return last
+      return calls.append(Call(end: end, onEnd: onEnd))
     }
 
-    func remove(_ number: Int) { calls[number] = nil }
+    func remove(_ number: Int) { calls.remove(number) }
 
     func removeAll() {
-      calls = [:]
-      timer?.task.cancel()
-      timer = nil
+      calls.removeAll()
+      timer.take()?.task.cancel()
     }
 
     private func wait(until end: NIODeadline, _ eventLoop: any EventLoop) {
@@ -47,10 +43,11 @@
     private func endCalls(_ eventLoop: any EventLoop) {
       let now = eventLoop.now
       // A call that ends may remove others.
-      for (number, call) in calls.sorted(by: { $0.key < $1.key }) where call.end <= now {
-        if calls.removeValue(forKey: number) != nil { call.onEnd() }
+      for (number, call) in calls.elements.sorted(by: { $0.key < $1.key })
+      where call.end <= now {
+        if calls.remove(number) != nil { call.onEnd() }
       }
-      if let next = calls.values.map(\.end).min() { wait(until: next, eventLoop) }
+      if let next = calls.elements.values.map(\.end).min() { wait(until: next, eventLoop) }
     }
   }
 #endif

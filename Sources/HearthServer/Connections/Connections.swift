@@ -28,13 +28,13 @@
     }
 
     let answers: AnswerBudget
+    /// Open streams of HTTP/2.
+    let streams: BoundedCount
+    /// Bytes of requests in memory.
+    let requestBytes: BoundedCount
     private let limit: Int
     private let networkLimit: Int
-    private let streamLimit: Int
-    private let bodyLimit: Int
     private let opened = Guarded(Open())
-    private let streams = Guarded(0)
-    private let bodies = Guarded(0)
     /// Those of connections over HTTP/2, by their peers.
     private let clients = Guarded<[String: Client]>([:])
     private let metrics: ServerMetrics
@@ -57,8 +57,8 @@
     ) {
       self.limit = limit
       self.networkLimit = networkLimit
-      streamLimit = streams
-      bodyLimit = bodyBytes
+      self.streams = BoundedCount(limit: streams)
+      requestBytes = BoundedCount(limit: bodyBytes)
       // Streams that are not read end before.
       answers = AnswerBudget(
         limit: answerBytes, patience: .nanoseconds(2 * writeTime.nanoseconds))
@@ -69,9 +69,6 @@
       self.onEnd = onEnd
     }
 
-    /// The number of open connections.
-    var open: Int { opened.withLock { $0.count } }
-
     /// Counts a connection until it is closed. False if there are as many as may be, of all clients
     /// or of this one.
     func add(_ channel: any Channel) -> Bool {
@@ -81,11 +78,11 @@
         guard opened.count < limit, ofNetwork < networkLimit else { return false }
         opened.count += 1
         if let network { opened.ofNetworks[network] = ofNetwork + 1 }
-        metrics.set(connections: opened.count)
+        metrics.connections.set(opened.count)
         return true
       }
       guard isAdded else {
-        metrics.connectionWasRefused()
+        metrics.refused.increment()
         return false
       }
       channel.closeFuture.whenComplete { [self] _ in
@@ -94,39 +91,11 @@
           if let network, let ofNetwork = opened.ofNetworks[network] {
             opened.ofNetworks[network] = ofNetwork > 1 ? ofNetwork - 1 : nil
           }
-          metrics.set(connections: opened.count)
+          metrics.connections.set(opened.count)
         }
       }
       return true
     }
-
-    /// The number of open streams.
-    var openStreams: Int { streams.withLock { $0 } }
-
-    /// Counts a stream of HTTP/2, until `removeStream`. False if there are as many as may be.
-    func addStream() -> Bool {
-      streams.withLock { streams in
-        guard streams < streamLimit else { return false }
-        streams += 1
-        return true
-      }
-    }
-
-    func removeStream() { streams.withLock { $0 -= 1 } }
-
-    /// The bytes of requests that are counted.
-    var requestBytes: Int { bodies.withLock { $0 } }
-
-    /// Counts bytes of a request, until `free` is called with them. False if there are too many.
-    func reserve(_ bytes: Int) -> Bool {
-      bodies.withLock { bodies in
-        guard bytes <= bodyLimit - bodies else { return false }
-        bodies += bytes
-        return true
-      }
-    }
-
-    func free(_ bytes: Int) { bodies.withLock { $0 -= bytes } }
 
     /// Notes that a connection speaks HTTP/2: its end is the end of what its client has begun.
     /// Requests of one client over HTTP/1 often have a connection each.

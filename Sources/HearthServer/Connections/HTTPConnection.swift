@@ -134,7 +134,7 @@
         state = .checking(head, task)
       case (.body(var part), .receiving(let head, var body, let limit)):
         guard body.readableBytes + part.readableBytes <= limit else { return refuseBody(limit) }
-        guard connections.reserve(part.readableBytes) else {
+        guard connections.requestBytes.add(part.readableBytes) else {
           return refuse(
             .serviceUnavailable, "The server has too many requests in memory.", "UNAVAILABLE")
         }
@@ -176,7 +176,7 @@
       _ head: HTTPRequestHead, _ body: ByteBuffer, keepsAlive: Bool,
       _ context: ChannelHandlerContext
     ) {
-      clearDeadline()
+      deadline.take()?.cancel()
       let asked = HTTPRequest(head, body, answers, context)
       let writer = HTTPResponseWriter(
         NIOLoopBound(self, eventLoop: context.eventLoop), request, context.eventLoop)
@@ -294,7 +294,7 @@
       let sent = context.writeAndFlush(wrapOutboundOut(part))
       sent.assumeIsolated().whenComplete { _ in
         // The next part waits for this one; until then, the answer takes the time that it needs.
-        if case .answering = self.state { self.clearDeadline() }
+        if case .answering = self.state { self.deadline.take()?.cancel() }
       }
       return sent
     }
@@ -302,7 +302,7 @@
     // MARK: The end
 
     private func setDeadline(_ time: TimeAmount) {
-      clearDeadline()
+      deadline.take()?.cancel()
       guard let context else { return }
       deadline = context.eventLoop.assumeIsolated().scheduleTask(in: time) {
         self.end()
@@ -310,18 +310,13 @@
       }
     }
 
-    private func clearDeadline() {
-      deadline?.cancel()
-      deadline = nil
-    }
-
     private func free() {
-      connections.free(reserved)
+      connections.requestBytes.remove(reserved)
       reserved = 0
     }
 
     private func end() {
-      clearDeadline()
+      deadline.take()?.cancel()
       free()
       switch state {
       case .checking(_, let task): task.cancel()
@@ -337,7 +332,7 @@
       case .waiting, .checking, .receiving:
         guard error is HTTPParserError, context.channel.isActive else { fallthrough }
         if case .checking(_, let task) = state { task.cancel() }
-        clearDeadline()
+        deadline.take()?.cancel()
         refuse(.badRequest, "The request is not valid HTTP/1: \(error)")
       case .answering, .sending, .ending:
         end()

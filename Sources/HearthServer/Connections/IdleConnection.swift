@@ -40,8 +40,7 @@
 
     func addStream() {
       streams += 1
-      deadline?.cancel()
-      deadline = nil
+      deadline.take()?.cancel()
     }
 
     func removeStream() {
@@ -70,8 +69,7 @@
     func handlerRemoved(context: ChannelHandlerContext) { end() }
 
     private func end() {
-      deadline?.cancel()
-      deadline = nil
+      deadline.take()?.cancel()
       deadlines.removeAll()
       answers.end()
       context = nil

@@ -36,7 +36,7 @@
       /// Ended here: drops what comes, and what gRPC's handlers write.
       case refused
       /// gRPC; the gate has not checked the key. Its number among those.
-      case unchecked(UInt64)
+      case unchecked(Int)
       /// The call needs no key: so many bytes more may come.
       case limited(Int)
       case admitted
@@ -127,7 +127,7 @@
           }
         }
       } else {
-        cancel(&messageDeadline)
+        messageDeadline.take()?.cancel()
       }
       context.fireChannelReadComplete()
       isOpening = false
@@ -145,7 +145,7 @@
     private func open(
       _ head: HTTP2Frame.FramePayload.Headers, _ context: ChannelHandlerContext
     ) -> HTTP2Frame.FramePayload.Headers? {
-      guard connections.addStream() else {
+      guard connections.streams.add() else {
         refuse(.refusedStream, context)
         return nil
       }
@@ -230,11 +230,11 @@
     private func reserve(_ bytes: ByteBuffer) -> Bool {
       guard var received = messages.take() else { return true }
       defer { messages = received }
-      guard connections.reserve(bytes.readableBytes) else { return false }
+      guard connections.requestBytes.add(bytes.readableBytes) else { return false }
       reserved += bytes.readableBytes
-      if received.take(bytes.readableBytesView) { cancel(&messageDeadline) }
+      if received.take(bytes.readableBytesView) { messageDeadline.take()?.cancel() }
       if received.areMany {
-        connections.free(reserved - received.incompleteBytes)
+        connections.requestBytes.remove(reserved - received.incompleteBytes)
         reserved = received.incompleteBytes
       }
       return true
@@ -347,7 +347,7 @@
     }
 
     private func setWriteDeadline(_ context: ChannelHandlerContext) {
-      cancel(&writeDeadline)
+      writeDeadline.take()?.cancel()
       writeDeadline = context.eventLoop.assumeIsolated().scheduleTask(in: connections.writeTime) {
         context.close(promise: nil)
       }
@@ -355,7 +355,7 @@
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
       if context.channel.isWritable {
-        cancel(&writeDeadline)
+        writeDeadline.take()?.cancel()
       } else {
         setWriteDeadline(context)
       }
@@ -379,17 +379,12 @@
       connection = nil
     }
 
-    private func cancel(_ deadline: inout Scheduled<Void>?) {
-      deadline?.cancel()
-      deadline = nil
-    }
-
     private func end() {
-      cancel(&messageDeadline)
-      cancel(&writeDeadline)
+      messageDeadline.take()?.cancel()
+      writeDeadline.take()?.cancel()
       if let callDeadline { connection?.deadlines.remove(callDeadline) }
       callDeadline = nil
-      connections.free(reserved)
+      connections.requestBytes.remove(reserved)
       reserved = 0
       messages = nil
       if case .unchecked(let number) = state { unchecked?.remove(number) }
@@ -398,7 +393,7 @@
 
     /// Called when the stream has ended: a refused one may still have an answer in memory.
     private func uncount() {
-      if isCounted { connections.removeStream() }
+      if isCounted { connections.streams.remove() }
       if let answers { connection?.answers.remove(answers.number) }
       isCounted = false
     }

@@ -10,40 +10,28 @@
     static let header = "hearth-unchecked-call"
     static let limit = 1024
 
-    private struct State {
-      var last: UInt64 = 0
-      var calls: [UInt64: @Sendable (Int?) -> Void] = [:]
-    }
-
     private let limit: Int
-    private let state = Guarded(State())
+    private let calls = Guarded(Line<@Sendable (Int?) -> Void>())
 
     init(limit: Int = UncheckedCalls.limit) { self.limit = limit }
 
     /// Calls that wait.
-    var count: Int { state.withLock { $0.calls.count } }
+    var count: Int { calls.withLock(\.elements.count) }
 
     /// Returns the number of a new call; nil if too many wait.
     ///
     /// - Parameter onAdmission: Called at most once, with the bytes that the request may have.
-    func add(onAdmission: @escaping @Sendable (_ limit: Int?) -> Void) -> UInt64? {
-      state.withLock { state in
-        guard state.calls.count < limit else { return nil }
-        state.last += 1
-        state.calls[state.last] = onAdmission
-        return state.last
-      }
+    func add(onAdmission: @escaping @Sendable (_ limit: Int?) -> Void) -> Int? {
+      calls.withLock { $0.elements.count < limit ? $0.append(onAdmission) : nil }
     }
 
     /// Lets the rest of a request in.
     ///
     /// - Parameter limit: Its bytes, at most.
-    func admit(_ number: UInt64, limit: Int? = nil) {
-      state.withLock { $0.calls.removeValue(forKey: number) }?(limit)
+    func admit(_ number: Int, limit: Int? = nil) {
+      calls.withLock { $0.remove(number) }?(limit)
     }
 
-    func remove(_ number: UInt64) {
-      _ = state.withLock { $0.calls.removeValue(forKey: number) }
-    }
+    func remove(_ number: Int) { _ = calls.withLock { $0.remove(number) } }
   }
 #endif

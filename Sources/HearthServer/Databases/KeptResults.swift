@@ -54,7 +54,7 @@
         content.place = state.results.append(content)
         var dropped: [[StoredDocument]] = []
         // The newest one stays, however large: it is in memory, and its client may read it now.
-        while state.bytes > limit, let first = state.results.first, first !== content {
+        while state.bytes > limit, let first = state.results.first?.element, first !== content {
           dropped.append(Self.drop(first, &state))
         }
         return dropped
@@ -338,32 +338,5 @@
           try query.projected(found), of: .query(query), areAll: isLast, in: results)
       }
     }
-  }
-
-  /// A queue whose elements may leave it before it is their turn. All takes constant time, amortised.
-  struct Line<Element> {
-    private var elements: [Int: Element] = [:]
-    private var begin = 0
-    private var end = 0
-
-    /// The element that has waited for the longest time.
-    var first: Element? {
-      mutating get {
-        while begin < end {
-          if let element = elements[begin] { return element }
-          begin += 1
-        }
-        return nil
-      }
-    }
-
-    /// Returns the place, for `remove`.
-    mutating func append(_ element: Element) -> Int {
-      elements[end] = element
-      end += 1
-      return end - 1
-    }
-
-    mutating func remove(_ place: Int) { elements[place] = nil }
   }
 #endif

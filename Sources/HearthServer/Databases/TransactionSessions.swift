@@ -48,8 +48,7 @@
       var sessions: [Data: Session] = [:]
       /// The newest attempt, by the first one's id.
       private var newest: [Data: Data] = [:]
-      var beginnings: [UInt64: Beginning] = [:]
-      var lastBeginning: UInt64 = 0
+      var beginnings = Line<Beginning>()
 
       mutating func add(_ id: Data, _ session: Session) {
         sessions[id] = session
@@ -121,7 +120,7 @@
           start.cancel()
         }
       } catch {
-        state.withLock { $0.beginnings[number] = nil }
+        state.withLock { _ = $0.beginnings.remove(number) }
         throw error
       }
       return id
@@ -131,7 +130,7 @@
     /// first attempt.
     private func prepare(
       _ options: ProtoTransactionOptions, _ client: String
-    ) throws(Status) -> (UInt64, TransactionStart, Data?) {
+    ) throws(Status) -> (Int, TransactionStart, Data?) {
       var start = TransactionStart(at: CallSite(file: #fileID, line: #line))
       return try state.withLock { state throws(Status) in
         var former: Former?
@@ -139,16 +138,16 @@
           former = try Self.former(options.retryTransaction, in: state)
         }
         // A retry takes the place of its former attempt.
-        let others = state.sessions.count + state.beginnings.count - (former == nil ? 0 : 1)
+        let others =
+          state.sessions.count + state.beginnings.elements.count - (former == nil ? 0 : 1)
         guard others < limit else {
           throw Status(
             .resourceExhausted, "The database has \(limit) open transactions. Try again later.")
         }
         if let former { state.remove(former.id) }
         start.retrying = former?.transaction
-        state.lastBeginning += 1
-        state.beginnings[state.lastBeginning] = Beginning(client: client, start: start)
-        return (state.lastBeginning, start, former?.origin)
+        let number = state.beginnings.append(Beginning(client: client, start: start))
+        return (number, start, former?.origin)
       }
     }
 
@@ -170,10 +169,10 @@
 
     /// Adds a transaction that has begun, unless its client has gone meanwhile.
     private func add(
-      _ id: Data, _ session: Session, _ number: UInt64, _ start: TransactionStart
+      _ id: Data, _ session: Session, _ number: Int, _ start: TransactionStart
     ) throws {
       let isWanted = state.withLock { state in
-        state.beginnings[number] = nil
+        state.beginnings.remove(number)
         if !start.isCancelled { state.add(id, session) }
         return !start.isCancelled
       }
@@ -270,7 +269,7 @@
     /// another connection begins again.
     func endTransactions(of client: String) {
       let starts = state.withLock { state in
-        state.beginnings.values.filter { $0.client == client }.map(\.start)
+        state.beginnings.elements.values.filter { $0.client == client }.map(\.start)
       }
       for start in starts { start.cancel() }
       end { $0.client == client }
@@ -280,7 +279,7 @@
     var open: Int { state.withLock(\.sessions.count) }
 
     /// The number of transactions that have not begun yet. For tests.
-    var beginning: Int { state.withLock(\.beginnings.count) }
+    var beginning: Int { state.withLock(\.beginnings.elements.count) }
 
     private func end(where isOver: (Session) -> Bool) {
       let ids = state.withLock { state in

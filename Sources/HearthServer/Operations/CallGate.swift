@@ -20,30 +20,25 @@
     private static let healthBytes = 1024
 
     let keys: ServiceKeys
-    let limit: Int
     let logger: Logger
     let metrics: ServerMetrics
     /// Nil if calls need no key.
     let unchecked: UncheckedCalls?
     let client: @Sendable (_ peer: String) -> Connections.Client?
-    private let running: RunningCalls
-    private let watches = RunningCalls()
+    private let running: BoundedCount
+    private let watches = BoundedCount(limit: healthLimit)
 
     init(
       keys: ServiceKeys, limit: Int, unchecked: UncheckedCalls? = nil, logger: Logger,
       metrics: ServerMetrics, client: @escaping @Sendable (_ peer: String) -> Connections.Client?
     ) {
       self.keys = keys
-      self.limit = limit
       self.unchecked = unchecked
       self.logger = logger
       self.metrics = metrics
       self.client = client
-      running = RunningCalls { metrics.set(runningCalls: $0) }
+      running = BoundedCount(limit: limit) { metrics.running.set($0) }
     }
-
-    /// Calls that run now.
-    var runningCalls: Int { running.count.withLock { $0 } }
 
     func intercept<Input: Sendable, Output: Sendable>(
       request: StreamingServerRequest<Input>, context: ServerContext,
@@ -64,11 +59,8 @@
         throw call.end(error)
       }
       let isCheck = isHealth && context.descriptor.method == HealthService.check
-      let place =
-        isHealth
-        ? RunningCall(in: isCheck ? RunningCalls() : watches, limit: Self.healthLimit)
-        : RunningCall(in: running, limit: limit)
-      guard let place else {
+      let calls = isCheck ? nil : isHealth ? watches : running
+      guard let place = RunningCall.begin(in: calls) else {
         throw call.end(
           Status(.resourceExhausted, "The server has too many calls. Try again later."))
       }
@@ -80,7 +72,7 @@
       var context = context
       // A call over REST, whose peer is nobody's here, has the room of its request.
       let room = Self.number(request.metadata, AnswerRoom.header).flatMap {
-        client?.answers.room(Int($0))
+        client?.answers.room($0)
       }
       if let room { context.transportSpecific = room }
       let ofClient = context
@@ -119,8 +111,8 @@
     }
 
     /// A number that the stream of the call has set; nil for one over REST.
-    private static func number(_ metadata: Metadata, _ header: String) -> UInt64? {
-      metadata.first(header).flatMap { UInt64($0) }
+    private static func number(_ metadata: Metadata, _ header: String) -> Int? {
+      metadata.first(header).flatMap { Int($0) }
     }
 
     private static func id(_ metadata: Metadata) -> String {
@@ -220,46 +212,26 @@
     }
   }
 
-  /// The number of calls that run.
-  final class RunningCalls: Sendable {
-    let count = Guarded(0)
-    fileprivate let onChange: @Sendable (Int) -> Void
-
-    init(onChange: @escaping @Sendable (Int) -> Void = { _ in }) { self.onChange = onChange }
-  }
-
   /// A call that is counted until it ends, or until nothing has it any more.
   final class RunningCall: Sendable {
-    private let calls: RunningCalls
+    private let calls: BoundedCount?
     private let hasEnded = Guarded(false)
 
-    /// Nil if as many run as may.
-    init?(in calls: RunningCalls, limit: Int) {
-      self.calls = calls
-      let isCounted = calls.count.withLock { count in
-        guard count < limit else { return false }
-        count += 1
-        calls.onChange(count)
-        return true
-      }
-      guard isCounted else {
-        hasEnded.withLock { $0 = true }
-        return nil
-      }
-    }
+    private init(_ calls: BoundedCount?) { self.calls = calls }
 
     deinit { end() }
+
+    /// Nil if as many run as may. Without a count, any number may.
+    static func begin(in calls: BoundedCount?) -> RunningCall? {
+      calls?.add() == false ? nil : RunningCall(calls)
+    }
 
     func end() {
       let isFirst = hasEnded.withLock { hasEnded in
         defer { hasEnded = true }
         return !hasEnded
       }
-      guard isFirst else { return }
-      calls.count.withLock { count in
-        count -= 1
-        calls.onChange(count)
-      }
+      if isFirst { calls?.remove() }
     }
   }
 #endif

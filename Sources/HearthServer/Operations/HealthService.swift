@@ -21,8 +21,7 @@
       var health = Health.serving
       /// The health does not change any more.
       var isShutDown = false
-      var watchers: [Int: AsyncStream<Health>.Continuation] = [:]
-      var lastWatcher = 0
+      var watchers = Line<AsyncStream<Health>.Continuation>()
     }
 
     private let state = Guarded(State())
@@ -37,7 +36,7 @@
       state.withLock { state in
         guard !state.isShutDown, state.health != health else { return }
         state.health = health
-        for watcher in state.watchers.values { watcher.yield(health) }
+        for watcher in state.watchers.elements.values { watcher.yield(health) }
       }
     }
 
@@ -47,11 +46,11 @@
         let isNew = state.health != .notServing
         state.health = .notServing
         state.isShutDown = true
-        for watcher in state.watchers.values {
+        for watcher in state.watchers.elements.values {
           if isNew { watcher.yield(.notServing) }
           watcher.finish()
         }
-        state.watchers = [:]
+        state.watchers.removeAll()
       }
     }
 
@@ -74,7 +73,7 @@
         let isKnown = Self.services.contains(try await Self.service(request))
         return StreamingServerResponse { [self] writer in
           let (updates, watcher) = watch()
-          defer { state.withLock { $0.watchers[watcher] = nil } }
+          defer { state.withLock { _ = $0.watchers.remove(watcher) } }
           for await health in updates {
             try await writer.write(isKnown ? health : .serviceUnknown)
           }
@@ -89,14 +88,9 @@
       let (stream, continuation) = AsyncStream.makeStream(
         of: Health.self, bufferingPolicy: .bufferingNewest(1))
       return state.withLock { state in
-        state.lastWatcher += 1
         continuation.yield(state.health)
-        if state.isShutDown {
-          continuation.finish()
-        } else {
-          state.watchers[state.lastWatcher] = continuation
-        }
-        return (stream, state.lastWatcher)
+        if state.isShutDown { continuation.finish() }
+        return (stream, state.watchers.append(continuation))
       }
     }
 
@@ -129,13 +123,9 @@
 
   /// Runs calls, at most so many at a time: one more cancels the oldest.
   private final class NewestCalls: Sendable {
-    private struct State {
-      var last: UInt64 = 0
-      var running: [(number: UInt64, cancel: @Sendable () -> Void)] = []
-    }
-
     private let limit: Int
-    private let state = Guarded(State())
+    /// How each call that runs is cancelled.
+    private let running = Guarded(Line<@Sendable () -> Void>())
 
     init(limit: Int) { self.limit = limit }
 
@@ -144,10 +134,12 @@
       _ call: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {
       let task = Task(executorPreference: EventLoopExecutor.current) { try await call() }
-      let (number, oldest) = state.withLock { state in
-        state.last += 1
-        state.running.append((state.last, { task.cancel() }))
-        return (state.last, state.running.count > limit ? state.running.removeFirst().cancel : nil)
+      let (number, oldest): (Int, (@Sendable () -> Void)?) = running.withLock { running in
+        let number = running.append { task.cancel() }
+        guard running.elements.count > limit, let oldest = running.first else {
+          return (number, nil)
+        }
+        return (number, running.remove(oldest.number))
       }
       oldest?()
       let result = await withTaskCancellationHandler {
@@ -155,13 +147,7 @@
       } onCancel: {
         task.cancel()
       }
-      let isOver = state.withLock { state in
-        guard let position = state.running.firstIndex(where: { $0.number == number }) else {
-          return true
-        }
-        state.running.remove(at: position)
-        return false
-      }
+      let isOver = running.withLock { $0.remove(number) == nil }
       if isOver, case .failure = result {
         throw Status(.resourceExhausted, "Newer calls have taken the place of this one.")
       }

@@ -14,8 +14,8 @@
     /// By method and code: as many as the protocol has.
     private let calls = Guarded<[Key: Counter]>([:])
     private let times = Guarded<[String: CoreMetrics.Timer]>([:])
-    private let running, listeners, connections, answers: Meter
-    private let refused: Counter
+    let running, listeners, connections, answers: Meter
+    let refused: Counter
 
     init(_ factory: any MetricsFactory) {
       self.factory = factory
@@ -47,11 +47,5 @@
       }
       timer.recordNanoseconds(Int64(time / .nanoseconds(1)))
     }
-
-    func set(runningCalls count: Int) { running.set(count) }
-    func set(listeners count: Int) { listeners.set(count) }
-    func set(connections count: Int) { connections.set(count) }
-    func set(answerBytes count: Int) { answers.set(count) }
-    func connectionWasRefused() { refused.increment() }
   }
 #endif

@@ -14,13 +14,14 @@
   @Suite struct ConnectionsTests {
     @Test func `bytes are reserved up to the limit, and room is made again`() {
       let connections = Connections(
-        limit: 1, bodyBytes: 100, ServerMetrics(NOOPMetricsHandler.instance)
+        limit: 2, bodyBytes: 100, ServerMetrics(NOOPMetricsHandler.instance)
       ) { _ in }
-      #expect(connections.reserve(60) && connections.reserve(40))
-      #expect(!connections.reserve(1) && connections.reserve(0))
-      connections.free(60)
-      #expect(!connections.reserve(61) && !connections.reserve(.max))
-      #expect(connections.reserve(60))
+      let bytes = connections.requestBytes
+      #expect(bytes.add(60) && bytes.add(40))
+      #expect(!bytes.add(1) && bytes.add(0))
+      bytes.remove(60)
+      #expect(!bytes.add(61) && !bytes.add(.max))
+      #expect(bytes.add(60))
     }
 
     @Test func `the end of a connection is not that of a later one with its address`() throws {

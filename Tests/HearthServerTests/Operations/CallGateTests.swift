@@ -38,16 +38,16 @@
     }
 
     @Test func `a call that is never answered makes room, and one that ends does so once`() {
-      let calls = RunningCalls()
-      var first = RunningCall(in: calls, limit: 1)
-      #expect(first != nil && RunningCall(in: calls, limit: 1) == nil)
-      #expect(calls.count.withLock { $0 } == 1)
+      let calls = BoundedCount(limit: 1)
+      var first = RunningCall.begin(in: calls)
+      #expect(first != nil && RunningCall.begin(in: calls) == nil)
+      #expect(calls.current == 1)
       first = nil
-      #expect(calls.count.withLock { $0 } == 0)
-      let second = RunningCall(in: calls, limit: 1)
+      #expect(calls.current == 0)
+      let second = RunningCall.begin(in: calls)
       second?.end()
       second?.end()
-      #expect(calls.count.withLock { $0 } == 0)
+      #expect(calls.current == 0)
     }
 
     @Test func `calls beyond the limit are refused, and those that end make room`() async throws {
