@@ -60,15 +60,17 @@
     /// A file is opened and closed by one thread at a time, and no other file waits for it.
     private enum Slot {
       /// Next: `open`, or none.
-      case opening([Waiter])
+      case opening
       /// Next: `closing`.
       case open(Entry)
       /// Next: none.
-      case closing([Waiter])
+      case closing
     }
 
     private struct State {
       var slots: [DatabaseName: Slot] = [:]
+      /// Calls that wait for a file that is being opened or closed.
+      var waiters: [DatabaseName: [Waiter]] = [:]
       var uses: UInt64 = 0
       /// Files that are being created.
       var creations = 0
@@ -96,19 +98,12 @@
 
       /// Adds a waiter for a file that is being opened or closed. False for another one.
       mutating func wait(_ waiter: Waiter, for name: DatabaseName) -> Bool {
-        // Taken out first, so that the list is not copied.
         switch slots[name] {
-        case .opening(var waiters)?:
-          slots[name] = nil
-          waiters.append(waiter)
-          slots[name] = .opening(waiters)
-        case .closing(var waiters)?:
-          slots[name] = nil
-          waiters.append(waiter)
-          slots[name] = .closing(waiters)
+        case .opening?, .closing?:
+          waiters[name, default: []].append(waiter)
+          return true
         case .open?, nil: return false
         }
-        return true
       }
 
       /// Begins to close the databases that nobody uses, the longest unused first, until no more than
@@ -128,16 +123,14 @@
         guard count > limit else { return [] }
         let unused = open.filter { $0.entry.uses == 0 && $0.entry.database.transactions.open == 0 }
           .sorted { $0.entry.lastUse < $1.entry.lastUse }.prefix(count - limit)
-        for (name, _) in unused { slots[name] = .closing([]) }
+        for (name, _) in unused { slots[name] = .closing }
         return unused.map { ($0.name, $0.entry.database.backend) }
       }
 
       /// Ends the opening or closing of a file. Returns those that wait for it.
       mutating func end(_ name: DatabaseName) -> [Waiter] {
-        switch slots.removeValue(forKey: name) {
-        case .opening(let waiters)?, .closing(let waiters)?: waiters
-        case .open?, nil: []
-        }
+        slots[name] = nil
+        return waiters.removeValue(forKey: name) ?? []
       }
     }
 
@@ -265,7 +258,8 @@
           if state.wait(waiter, for: name) { return (nil, nil) }
           // Another call has opened it meanwhile.
           if state.slots[name] != nil { return (.success(nil), nil) }
-          state.slots[name] = .opening([waiter])
+          state.slots[name] = .opening
+          state.waiters[name] = [waiter]
           work.enter()
           return (nil, state.removeUnused(limit: openLimit))
         }
