@@ -306,7 +306,7 @@
     /// Reads the documents at these paths, which are kept, and the paths that have none.
     func result(
       at paths: [ResourcePath], _ consistency: Consistency, in results: KeptResults
-    ) async throws -> ((KeptResult, missing: [ResourcePath]), at: Timestamp) {
+    ) async throws -> Reading<(KeptResult, missing: [ResourcePath])> {
       try await read(consistency, .documents(at: paths)) { answer in
         let found = try answer.documents
         let documents = found.compactMap(\.self)
@@ -323,7 +323,7 @@
     func result(
       matching query: StructuredQuery, _ consistency: Consistency, isMeasured: Bool,
       in results: KeptResults
-    ) async throws -> (KeptResult, at: Timestamp, QueryExplanation.Execution?) {
+    ) async throws -> Reading<KeptResult> {
       try await checkIndexes(query)
       // A transaction records all that it has read.
       let isWhole = !query.hasPages || isMeasured || consistency.isTransaction

@@ -57,22 +57,14 @@
       }
     }
 
-    /// Reads, and returns the time of the state that was read.
-    ///
+    /// The part that was read, the time of its state, and the cost of the request's query if it is measured.
+    typealias Reading<Part> = (Part, at: Timestamp, QueryExplanation.Execution?)
+
     /// - Parameter part: Takes what is wanted of the answer, where it is read.
     func read<Part: Sendable>(
-      _ consistency: Consistency, _ request: ReadRequest,
+      _ consistency: Consistency, _ request: ReadRequest, isMeasured: Bool = false,
       _ part: @escaping @Sendable (ReadAnswer) throws -> Part
-    ) async throws -> (Part, at: Timestamp) {
-      let (found, time, _) = try await read(consistency, request, isMeasured: false, part)
-      return (found, time)
-    }
-
-    /// Same, with the cost of the request's query if it is measured.
-    func read<Part: Sendable>(
-      _ consistency: Consistency, _ request: ReadRequest, isMeasured: Bool,
-      _ part: @escaping @Sendable (ReadAnswer) throws -> Part
-    ) async throws -> (Part, at: Timestamp, QueryExplanation.Execution?) {
+    ) async throws -> Reading<Part> {
       var context = consistency.context
       context.isMeasured = isMeasured
       do {

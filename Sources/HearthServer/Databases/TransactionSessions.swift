@@ -157,10 +157,10 @@
       switch options.mode {
       case .readOnly(let options):
         guard case .readTime(let time)? = options.consistencySelector else {
-          return .readOnly(try await newestTime())
+          return .readOnly(try await backend.newestVersion().time)
         }
         return .readOnly(Timestamp(try Instant(exactly: time, "The read time")))
-      case nil where isReadOnly: return .readOnly(try await newestTime())
+      case nil where isReadOnly: return .readOnly(try await backend.newestVersion().time)
       case .readWrite, nil:
         return .readWrite(
           try await backend.awaiting { backend.beginTransaction(start, .brief, $0) })
@@ -179,10 +179,6 @@
       if isWanted { return }
       if let id = session.id { backend.end(id, isRetried: false) }
       throw CancellationError()
-    }
-
-    private func newestTime() async throws -> Timestamp {
-      try await backend.newestVersion().time
     }
 
     /// An attempt that is repeated.
@@ -247,7 +243,7 @@
           throw Status.invalidArgument("Cannot modify entities in a read-only transaction.")
         }
         state.withLock { _ = $0.remove(id) }
-        return CommitResult(at: Instant(try await newestTime()))
+        return CommitResult(at: Instant(try await backend.newestVersion().time))
       case .readWrite(let transaction):
         let result = try await commit(transaction)
         state.withLock { _ = $0.remove(id) }

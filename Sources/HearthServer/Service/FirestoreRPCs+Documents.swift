@@ -42,7 +42,7 @@
             try await response.write(.with { $0.transaction = id })
           }
         }
-        let ((found, missing), time) = try await database.result(
+        let ((found, missing), time, _) = try await database.result(
           at: paths, consistency, in: results)
         let readTime = Google_Protobuf_Timestamp(time)
         try await write(found, response, context, in: database, at: time) { document in

@@ -79,7 +79,7 @@
         query.orders = try Self.orders(request.orderBy)
         query.orders = query.effectiveOrders
         if let start {
-          query.start = .init(values: try name.values(start.values), isBefore: false)
+          query.start = .init(values: try name.values(start), isBefore: false)
         }
         query.limit = size + 1
         try query.check()
@@ -96,8 +96,7 @@
           response.documents.append(try name.proto(mask?.applied(to: document) ?? document))
         }
         if !isLast, let last = try page.last??.values(of: query.orders) {
-          response.nextPageToken = try PageToken.encode(
-            .with { $0.values = last.map { name.proto($0) } })
+          response.nextPageToken = try PageToken.encode(last.map { name.proto($0) })
         }
         return response
       }
@@ -105,7 +104,7 @@
 
     /// A page of a collection's documents and of those that only have documents below them.
     private func list(
-      _ collection: ResourcePath, after start: ProtoCursor?, _ size: Int, _ mask: Projection?,
+      _ collection: ResourcePath, after start: [ProtoValue]?, _ size: Int, _ mask: Projection?,
       _ consistency: ServedDatabase.Consistency, _ database: ServedDatabase, _ name: DatabaseName,
       _ room: AnswerRoom
     ) async throws -> ProtoListDocumentsResponse {
@@ -113,9 +112,10 @@
       guard collection.isCollection else {
         throw Status.invalidArgument("show_missing requires a collection id.")
       }
-      var paths = try await database.documentPaths(in: collection, consistency)
+      var paths = try await database.paths(
+        .documentPaths(in: collection), below: collection, consistency)
       if let start {
-        guard case .reference(let last)? = try name.values(start.values).first else {
+        guard case .reference(let last)? = try name.values(start).first else {
           throw Status.invalidArgument("The page token is invalid.")
         }
         paths = Array(paths.drop { ResourcePath.compare($0, last) <= 0 })
@@ -133,8 +133,7 @@
         response.documents.append(proto)
       }
       if paths.count > found.count, let last = paths.prefix(found.count).last {
-        response.nextPageToken = try PageToken.encode(
-          .with { $0.values = [name.proto(.reference(last))] })
+        response.nextPageToken = try PageToken.encode([name.proto(.reference(last))])
       }
       return response
     }
@@ -178,9 +177,10 @@
           at: request.consistencySelector.map { _ in request.readTime })
         let size = try pageSize(request.pageSize)
         try parent.checkNames(forWriting: false)
-        var collections = try await database.collections(below: parent, consistency)
+        var collections = try await database.paths(
+          .collections(below: parent), below: parent, consistency)
         if let start = try PageToken.decode(request.pageToken) {
-          guard case .string(let last)? = try name.values(start.values).first else {
+          guard case .string(let last)? = try name.values(start).first else {
             throw Status.invalidArgument("The page token is invalid.")
           }
           let position = parent.appending(last)
@@ -189,8 +189,7 @@
         var response = ProtoListCollectionIdsResponse()
         response.collectionIds = collections.prefix(size).map(\.id)
         if collections.count > size, let last = response.collectionIds.last {
-          response.nextPageToken = try PageToken.encode(
-            .with { $0.values = [name.proto(.string(last))] })
+          response.nextPageToken = try PageToken.encode([name.proto(.string(last))])
         }
         return response
       }
@@ -198,29 +197,13 @@
   }
 
   extension ServedDatabase {
-    fileprivate func collections(
-      below parent: ResourcePath, _ consistency: Consistency
+    /// The paths right below a path, which a request lists in the newest state. The seam lists only that: those of
+    /// other states, and of a transaction, are found by their documents.
+    fileprivate func paths(
+      _ list: ReadRequest, below path: ResourcePath, _ consistency: Consistency
     ) async throws -> [ResourcePath] {
-      guard case .newest = consistency else {
-        return try await prefixes(of: parent.segments.count + 1, below: parent, consistency)
-      }
-      return try await read(.newest, .collections(below: parent)) { try $0.paths }.0
-    }
-
-    fileprivate func documentPaths(
-      in collection: ResourcePath, _ consistency: Consistency
-    ) async throws -> [ResourcePath] {
-      guard case .newest = consistency else {
-        return try await prefixes(of: collection.segments.count + 1, below: collection, consistency)
-      }
-      return try await read(.newest, .documentPaths(in: collection)) { try $0.paths }.0
-    }
-
-    /// The seam lists only the newest state. Others, and those of a transaction, are found by their
-    /// documents.
-    private func prefixes(
-      of count: Int, below path: ResourcePath, _ consistency: Consistency
-    ) async throws -> [ResourcePath] {
+      if case .newest = consistency { return try await read(.newest, list) { try $0.paths }.0 }
+      let count = path.segments.count + 1
       var query = StructuredQuery(.subtree(below: path.isCollection ? path.parent : path))
       query.projection = [.documentID]
       var prefixes: [ResourcePath] = []

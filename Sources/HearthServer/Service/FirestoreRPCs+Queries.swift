@@ -108,7 +108,7 @@
         let found = try await database.results(of: query, consistency)
         var points = Self.partitionPoints(of: found.map(\.path), atMost: request.partitionCount)
           .map { name.proto(.reference($0)) }
-        if let last = try PageToken.decode(request.pageToken)?.values.first {
+        if let last = try PageToken.decode(request.pageToken)?.first {
           points = Array(points.drop { $0 != last }.dropFirst())
         }
         var response = ProtoPartitionQueryResponse()
@@ -117,7 +117,7 @@
           response.partitions.append(.with { $0.values = [point] })
         }
         if points.count > count, let last = response.partitions.last {
-          response.nextPageToken = try PageToken.encode(last)
+          response.nextPageToken = try PageToken.encode(last.values)
         }
         return response
       }
@@ -144,17 +144,17 @@
 
   /// Where the next page of an answer begins: the position of the last entry of this one, as text.
   enum PageToken {
-    static func encode(_ cursor: ProtoCursor) throws -> String {
-      try cursor.serializedData().base64EncodedString()
+    static func encode(_ position: [ProtoValue]) throws -> String {
+      try ProtoCursor.with { $0.values = position }.serializedData().base64EncodedString()
     }
 
     /// Nil for the first page.
-    static func decode(_ token: String) throws(Status) -> ProtoCursor? {
+    static func decode(_ token: String) throws(Status) -> [ProtoValue]? {
       if token.isEmpty { return nil }
       guard let data = Data(base64Encoded: token),
         let cursor = try? ProtoCursor(serializedBytes: data)
       else { throw .invalidArgument("The page token is invalid.") }
-      return cursor
+      return cursor.values
     }
   }
 
