@@ -222,12 +222,8 @@
       _ status: HTTPResponseStatus, _ message: String, _ name: String = "INVALID_ARGUMENT"
     ) {
       state = .answering(Answering(task: nil, keepsAlive: false))
-      let body = HTTPResponseWriter.errorBody(
-        code: Int(status.code), message, status: name)
-      _ = send(
-        HTTPResponseHead(
-          version: .http1_1, status: status,
-          headers: HTTPResponseWriter.headers(bytes: body.count)))
+      let body = HTTPResponseWriter.errorBody(code: Int(status.code), message, status: name)
+      _ = send(HTTPResponseWriter.head(status, bytes: body.count))
       _ = send(body)
       _ = sendEnd()
     }

@@ -28,9 +28,7 @@
       _ status: Int, _ headers: [String: String] = [:], body: [UInt8],
       type: String = Self.json
     ) async throws {
-      let head = HTTPResponseHead(
-        version: .http1_1, status: .init(statusCode: status),
-        headers: Self.headers(bytes: body.count, headers, type: type))
+      let head = Self.head(.init(statusCode: status), bytes: body.count, headers, type: type)
       guard body.count > StreamGuard.partBytes else {
         return try await onLoop { connection in
           guard connection.send(head) != nil, connection.send(body) != nil else { return nil }
@@ -44,9 +42,7 @@
 
     /// The begin of an answer whose length is not known.
     func begin(_ status: Int, _ headers: [String: String] = [:]) async throws {
-      let head = HTTPResponseHead(
-        version: .http1_1, status: .init(statusCode: status),
-        headers: Self.headers(bytes: nil, headers))
+      let head = Self.head(.init(statusCode: status), bytes: nil, headers)
       try await onLoop { $0.send(head) }
     }
 
@@ -83,9 +79,10 @@
 
     static let json = "application/json; charset=UTF-8"
 
-    static func headers(
-      bytes: Int?, _ more: [String: String] = [:], type: String = json
-    ) -> HTTPHeaders {
+    /// - Parameter bytes: Those of the body; nil if that is not known.
+    static func head(
+      _ status: HTTPResponseStatus, bytes: Int?, _ more: [String: String] = [:], type: String = json
+    ) -> HTTPResponseHead {
       var headers = HTTPHeaders([
         ("content-type", type), ("cache-control", "no-store"),
         ("x-content-type-options", "nosniff"),
@@ -94,23 +91,15 @@
       for (name, value) in more.sorted(by: { $0.key < $1.key }) {
         headers.add(name: name, value: value)
       }
-      return headers
+      return HTTPResponseHead(version: .http1_1, status: status, headers: headers)
     }
 
     /// An error in the form of Google's.
     static func errorBody(code: Int, _ message: String, status: String) -> [UInt8] {
-      struct Body: Encodable {
-        struct Failure: Encodable {
-          var code: Int
-          var message: String
-          var status: String
-        }
-        var error: Failure
-      }
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-      let body = Body(error: .init(code: code, message: message, status: status))
-      return (try? encoder.encode(body)).map(Array.init) ?? Array(#"{"error":{}}"#.utf8)
+      let error: [String: Any] = ["code": code, "message": message, "status": status]
+      let body = try? JSONSerialization.data(
+        withJSONObject: ["error": error], options: [.sortedKeys, .withoutEscapingSlashes])
+      return body.map(Array.init) ?? Array(#"{"error":{}}"#.utf8)
     }
   }
 #endif

@@ -78,17 +78,10 @@
 
     /// `update_mask.field_paths` as `updateMask.fieldPaths`.
     private static func camelCased(_ name: String) -> String {
-      var result = ""
-      var isUpper = false
-      for character in name {
-        if character == "_" {
-          isUpper = true
-        } else {
-          result += isUpper ? character.uppercased() : String(character)
-          isUpper = false
-        }
+      let words = name.split(separator: "_", omittingEmptySubsequences: false)
+      return words.dropFirst().reduce(String(words[0])) {
+        $0 + $1.prefix(1).uppercased() + $1.dropFirst()
       }
-      return result
     }
   }
 #endif

@@ -14,6 +14,27 @@
   @Suite struct RESTServiceTests {
     private static let v1 = "/v1/" + TestServer.root
 
+    @Test func `errors have Google's numbers and names`() {
+      let names = [
+        "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND",
+        "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+        "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
+        "UNAUTHENTICATED",
+      ]
+      let statuses = [
+        499, 500, 400, 504, 404, 409, 403, 429, 400, 409, 400, 501, 500, 503, 500, 401,
+      ]
+      for (number, (name, status)) in zip(names, statuses).enumerated() {
+        let code = GRPCCore.Status.Code(rawValue: number + 1).flatMap { RPCError.Code($0) }
+        let error = RPCError(code: code ?? .unknown, message: "\0\u{1F}\u{7F}/\"\\")
+        let body = HTTPResponseWriter.body(of: error)
+        #expect(
+          String(decoding: body, as: UTF8.self)
+            == #"{"error":{"code":\#(status),"message":"\u0000\u001f\#u{7F}/\"\\","status":"\#(name)"}}"#
+        )
+      }
+    }
+
     @Test func `documents are created, read, changed and deleted`() async throws {
       try await TestServer.run { server in
         let created = try await server.rest(
