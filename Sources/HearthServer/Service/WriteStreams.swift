@@ -27,29 +27,19 @@
       }
 
       /// The message is answered.
-      func end() {
+      func end() { change { $0.isCommitting = false } }
+
+      fileprivate func start(_ task: Task<Void, any Error>) { change { $0.task = task } }
+
+      fileprivate func close() { change { $0.isClosed = true } }
+
+      /// Changes the state, and cancels the task of a closed stream. A commit that runs is answered first.
+      private func change(_ body: (inout State) -> Void) {
         let ended = state.withLock { state in
-          state.isCommitting = false
-          return state.isClosed ? state.task : nil
+          body(&state)
+          return state.isClosed && !state.isCommitting ? state.task : nil
         }
         ended?.cancel()
-      }
-
-      fileprivate func start(_ task: Task<Void, any Error>) {
-        let isClosed = state.withLock { state in
-          state.task = task
-          return state.isClosed
-        }
-        if isClosed { end() }
-      }
-
-      /// A commit that runs is answered first.
-      fileprivate func close() {
-        let waiting = state.withLock { state in
-          state.isClosed = true
-          return state.isCommitting ? nil : state.task
-        }
-        waiting?.cancel()
       }
     }
 
