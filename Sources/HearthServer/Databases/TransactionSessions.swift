@@ -133,7 +133,7 @@
     ) throws(Status) -> (Int, TransactionStart, Data?) {
       var start = TransactionStart(at: CallSite(file: #fileID, line: #line))
       return try state.withLock { state throws(Status) in
-        var former: Former?
+        var former: (id: Data, session: Session)?
         if case .readWrite(let options)? = options.mode {
           former = try Self.former(options.retryTransaction, in: state)
         }
@@ -145,9 +145,9 @@
             .resourceExhausted, "The database has \(limit) open transactions. Try again later.")
         }
         if let former { state.remove(former.id) }
-        start.retrying = former?.transaction
+        start.retrying = former?.session.id
         let number = state.beginnings.append(Beginning(client: client, start: start))
-        return (number, start, former?.origin)
+        return (number, start, former?.session.origin)
       }
     }
 
@@ -181,23 +181,17 @@
       throw CancellationError()
     }
 
-    /// An attempt that is repeated.
-    private struct Former {
-      let id: Data
-      let transaction: TransactionID
-      /// The id of the first attempt.
-      let origin: Data
-    }
-
     /// The attempt to repeat; nil if it has ended.
-    private static func former(_ id: Data, in state: State) throws(Status) -> Former? {
+    private static func former(
+      _ id: Data, in state: State
+    ) throws(Status) -> (id: Data, session: Session)? {
       guard !id.isEmpty, let id = state.attempt(id), let session = state.sessions[id] else {
         return nil
       }
-      guard let transaction = session.id else {
+      guard session.id != nil else {
         throw .invalidArgument("A read-only transaction cannot be retried.")
       }
-      return Former(id: id, transaction: transaction, origin: session.origin)
+      return (id, session)
     }
 
     /// The state that a request of a transaction reads.
