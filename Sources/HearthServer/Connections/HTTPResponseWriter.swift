@@ -14,6 +14,8 @@
     /// The request's number in its connection, which may answer the next one already.
     private let request: Int
     private let eventLoop: any EventLoop
+    /// Those that all answers to the request have.
+    var headers: [String: String] = [:]
 
     init(
       _ connection: NIOLoopBound<HTTPConnection>, _ request: Int, _ eventLoop: any EventLoop
@@ -25,9 +27,10 @@
 
     /// A whole answer.
     func send(
-      _ status: Int, _ headers: [String: String] = [:], body: [UInt8],
+      _ status: Int, _ more: [String: String] = [:], body: [UInt8],
       type: String = Self.json
     ) async throws {
+      let headers = headers.merging(more) { $1 }
       let head = Self.head(.init(statusCode: status), bytes: body.count, headers, type: type)
       guard body.count > StreamGuard.partBytes else {
         return try await onLoop { connection in
@@ -41,8 +44,8 @@
     }
 
     /// The begin of an answer whose length is not known.
-    func begin(_ status: Int, _ headers: [String: String] = [:]) async throws {
-      let head = Self.head(.init(statusCode: status), bytes: nil, headers)
+    func begin(_ more: [String: String]) async throws {
+      let head = Self.head(.ok, bytes: nil, headers.merging(more) { $1 })
       try await onLoop { $0.send(head) }
     }
 

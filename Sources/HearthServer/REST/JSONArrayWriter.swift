@@ -10,25 +10,25 @@
   ///     ]
   final class JSONArrayWriter<Element: SwiftProtobuf.Message>: RPCWriterProtocol {
     let metadata = Guarded(Metadata())
-    private let response: RESTResponse
+    private let response: HTTPResponseWriter
     private let hasBegun = Guarded(false)
 
-    init(_ response: RESTResponse) { self.response = response }
+    init(_ response: HTTPResponseWriter) { self.response = response }
 
     func write(_ element: Element) async throws { try await write(contentsOf: [element]) }
 
     func write(contentsOf elements: some Sequence<Element>) async throws {
       var bytes: [UInt8] = []
       for element in elements {
-        let json = try RESTResponse.json(element)
+        let json = try HTTPResponseWriter.json(element)
         bytes += try await begin() ? "\n,".utf8 : "[".utf8
         bytes += json
         if bytes.count >= StreamGuard.partBytes {
-          try await response.writer.write(bytes)
+          try await response.write(bytes)
           bytes.removeAll(keepingCapacity: true)
         }
       }
-      if !bytes.isEmpty { try await response.writer.write(bytes) }
+      if !bytes.isEmpty { try await response.write(bytes) }
     }
 
     /// Sends the head, once. Returns whether the answer had begun before.
@@ -43,17 +43,17 @@
 
     func end() async throws {
       let had = try await begin()
-      try await response.writer.write(Array((had ? "]\n" : "[]\n").utf8))
-      try await response.writer.end()
+      try await response.write(Array((had ? "]\n" : "[]\n").utf8))
+      try await response.end()
     }
 
     func end(_ error: RPCError) async throws {
       guard hasBegun.withLock({ $0 }) else {
         return try await response.fail(error, isStream: true)
       }
-      try await response.writer.write(
-        Array("\n,".utf8) + RESTResponse.body(of: error) + Array("]\n".utf8))
-      try await response.writer.end()
+      try await response.write(
+        Array("\n,".utf8) + HTTPResponseWriter.body(of: error) + Array("]\n".utf8))
+      try await response.end()
     }
   }
 #endif

@@ -11,7 +11,7 @@
     let gate: CallGate
     let request: HTTPRequest
     let parameters: RESTParameters
-    let response: RESTResponse
+    let response: HTTPResponseWriter
 
     private typealias Method = ProtoFirestore.Method
 
@@ -133,7 +133,7 @@
         guard let answer = answers.all.withLock(\.first) else {
           throw RPCError(code: .unknown, message: "The call has no answer.")
         }
-        try await response.send(body: try RESTResponse.json(answer), contents.metadata)
+        try await response.send(body: try HTTPResponseWriter.json(answer), contents.metadata)
       }
     }
 

@@ -48,23 +48,24 @@
     }
 
     func answer(_ request: HTTPRequest, _ writer: HTTPResponseWriter) async {
-      var headers: [String: String] = [:]
+      var writer = writer
       do {
-        headers = try guarding.check(request.headers)
+        writer.headers = try guarding.check(request.headers)
         if request.method == .OPTIONS {
-          return try await writer.send(
-            204, headers.merging(BrowserGuard.preflight) { $1 }, body: [])
+          return try await writer.send(204, BrowserGuard.preflight, body: [])
         }
-        try await answer(request, RESTResponse(writer, headers))
+        try await respond(to: request, writer)
       } catch let error as any RPCErrorConvertible {
         // Does nothing if an answer has begun.
-        try? await RESTResponse(writer, headers).fail(RPCError(error))
+        try? await writer.fail(RPCError(error))
       } catch {
         writer.abandon()
       }
     }
 
-    private func answer(_ request: HTTPRequest, _ response: RESTResponse) async throws {
+    private func respond(
+      to request: HTTPRequest, _ response: HTTPResponseWriter
+    ) async throws {
       let (route, parts) = try Self.route(of: request)
       switch route {
       case .ready: return try await response.send(text: "Ok\n")

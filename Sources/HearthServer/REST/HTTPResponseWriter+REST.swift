@@ -3,45 +3,36 @@
   import HearthEngine
   import SwiftProtobuf
 
-  /// The answer to a request over REST, with the headers that all answers have.
-  struct RESTResponse: Sendable {
-    let writer: HTTPResponseWriter
-    private let headers: [String: String]
-
-    init(_ writer: HTTPResponseWriter, _ headers: [String: String]) {
-      self.writer = writer
-      self.headers = headers
-    }
-
+  /// Answers of the calls, and of the server itself.
+  extension HTTPResponseWriter {
     func send(body: [UInt8], _ metadata: Metadata = [:]) async throws {
-      try await writer.send(200, all(metadata), body: body)
+      try await send(200, Self.headers(metadata), body: body)
     }
 
     func send(text: String, type: String = "text/plain; charset=UTF-8") async throws {
-      try await writer.send(200, headers, body: Array(text.utf8), type: type)
+      try await send(200, body: Array(text.utf8), type: type)
     }
 
     func send(isServing: Bool) async throws {
       let body = #"{"status":"\#(isServing ? "SERVING" : "NOT_SERVING")"}"# + "\n"
-      try await writer.send(isServing ? 200 : 503, headers, body: Array(body.utf8))
+      try await send(isServing ? 200 : 503, body: Array(body.utf8))
     }
 
     func begin(_ metadata: Metadata) async throws {
-      try await writer.begin(200, all(metadata))
+      try await begin(Self.headers(metadata))
     }
 
     /// - Parameter isStream: The error is the one element of an array, as Google answers.
     func fail(_ error: RPCError, isStream: Bool = false) async throws {
       let body = Self.body(of: error)
-      try await writer.send(
-        error.code.httpStatus, all(error.metadata),
+      try await send(
+        error.code.httpStatus, Self.headers(error.metadata),
         body: isStream ? Array("[".utf8) + body + Array("]".utf8) : body)
     }
 
     /// The error in Google's form.
     static func body(of error: RPCError) -> [UInt8] {
-      HTTPResponseWriter.errorBody(
-        code: error.code.httpStatus, error.message, status: error.code.googleName)
+      errorBody(code: error.code.httpStatus, error.message, status: error.code.googleName)
     }
 
     static func json(_ message: some SwiftProtobuf.Message) throws -> [UInt8] {
@@ -52,9 +43,8 @@
       }
     }
 
-    private func all(_ metadata: Metadata) -> [String: String] {
-      guard let id = metadata.first(CallGate.header) else { return headers }
-      return headers.merging([CallGate.header: id]) { $1 }
+    private static func headers(_ metadata: Metadata) -> [String: String] {
+      metadata.first(CallGate.header).map { [CallGate.header: $0] } ?? [:]
     }
   }
 
