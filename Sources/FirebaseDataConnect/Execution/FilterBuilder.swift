@@ -2,7 +2,7 @@ import DataConnectModel
 import Foundation
 import Hearth
 
-/// Builds conditions of queries from `X_Filter` values, and keys from `X_Key` values.
+/// Builds conditions of queries, groups and counts from `X_Filter` values, and keys from `X_Key` values.
 ///
 /// As in Firestore, a comparison is true or false: `_not` matches exactly the rows that its filter does
 /// not match, also those with null. A comparison with a value never matches null.
@@ -12,6 +12,10 @@ struct FilterBuilder {
   let reader: ReadTransaction?
   /// Whether the alternatives of the filter are queries of their own; see `FilterAlternatives`.
   private var isSplit = false
+  /// Finds the aggregates in the condition of groups. Nil for conditions of rows.
+  private var findAggregate: FindAggregate?
+  /// Whether aggregates are those of different values.
+  private var isDistinct = false
 
   private var plan: ConnectorPlan { execution.plan }
 
@@ -76,6 +80,12 @@ struct FilterBuilder {
 
   // MARK: Filters
 
+  /// Returns the field of an aggregate in the data that the condition of groups tests. Nil if there is no
+  /// such aggregate.
+  typealias FindAggregate = (
+    _ name: String, _ isDistinct: Bool
+  ) throws -> (field: String, type: ValueType)?
+
   /// No filter for null, or an object without members.
   func filters(_ layout: TableLayout, _ filter: DataValue?) throws -> [Filter] {
     guard let filter else { return [] }
@@ -84,13 +94,24 @@ struct FilterBuilder {
     return try builder.parts(layout, filter)
   }
 
-  /// The same, for a part of a filter.
+  /// The condition of groups, on their aggregates: `{_or: [{_count: {gt: 1}}, {year_max: {ge: 1990}}]}`.
+  ///
+  /// `_distinct: true` makes the aggregates of its object, and of the objects inside of it, those of
+  /// different values: `{_distinct: true, genre_count: {gt: 1}}`.
+  func having(
+    _ layout: TableLayout, _ condition: DataValue, _ find: @escaping FindAggregate
+  ) throws -> Filter {
+    var builder = self
+    builder.findAggregate = find
+    return .andFilter(try builder.parts(layout, condition))
+  }
+
+  /// The conditions of a part of a filter of rows, or of groups.
   private func parts(_ layout: TableLayout, _ filter: DataValue) throws -> [Filter] {
     guard case .object(let object) = filter else { return [] }
-    var filters: [Filter] = []
-    for (name, value) in object.members {
-      filters += try self.filters(layout, name, value)
-    }
+    var builder = self
+    if case .bool(let isDistinct)? = object["_distinct"] { builder.isDistinct = isDistinct }
+    var filters = try object.members.flatMap { try builder.filters(layout, $0, $1) }
     guard isSplit else { return filters }
     while filters.count > FilterAlternatives.limit {
       filters = parts(filters).map { isResult(layout, .andFilter($0)) }
@@ -114,14 +135,27 @@ struct FilterBuilder {
       if members.isEmpty { return [Self.nothing] }
       let all = Filter.andFilter(members)
       return [.notFilter(isSplit ? isResult(layout, all) : all)]
+    case "_distinct" where findAggregate != nil: return []
     default: break
+    }
+    if let findAggregate {
+      guard let (field, type) = try findAggregate(name, isDistinct),
+        case .object(let comparisons) = value
+      else {
+        throw OperationFailure(
+          "'\(name)' is no aggregate of \(layout.table.typeName): 'having' has no other conditions."
+        )
+      }
+      return try filters(layout, ofValue: field, type, comparisons)
     }
     if value.isNull { return [] }
     if let column = layout.column(name) {
       guard case .object(let operators) = value else {
         throw OperationFailure("The filter of \(name) must be an object.")
       }
-      let comparison = ColumnFilter(column: column, layout: layout, builder: self)
+      let comparison = ColumnFilter(
+        column: column.column, reference: column.reference, place: name, layout: layout,
+        builder: self)
       return try operators.members.flatMap { operation, operand in
         try comparison.filtersOfReferredRow(operation, operand)
           ?? comparison.filters(operation, operand)
@@ -142,6 +176,19 @@ struct FilterBuilder {
       return [.whereField(reference.name, isInResultsOf: rows)]
     }
     return [try relationFilter(layout, name, value)]
+  }
+
+  /// The comparisons of a value that is no column: an aggregate, or a number of related rows.
+  private func filters(
+    _ layout: TableLayout, ofValue field: String, _ type: ValueType, _ comparisons: DataObject
+  ) throws -> [Filter] {
+    try comparisons.members.flatMap { name, operand in
+      let (name, operand) = try execution.comparison(name, operand, type)
+      return try ColumnFilter(
+        column: Column(name: field, type: type, isNullable: true), reference: nil, place: name,
+        layout: layout, builder: self
+      ).filters(name, operand)
+    }
   }
 
   /// Each of the filters is one alternative if the builder splits.
@@ -216,23 +263,31 @@ struct FilterBuilder {
       } ?? Filter.exists(in: rows, referringBy: field)
     guard !relation.isSingle, let count = value["count"], case .object(let comparisons) = count
     else { return exists }
-    return try counted(
-      ValueFilter(comparisons, .int64, execution), rows, by: field, of: referred, exists)
+    return try counted(layout, comparisons, rows, by: field, of: referred, exists)
   }
 
   /// Whether there are any rows is decided by an index. Other numbers are counted.
   private func counted(
-    _ condition: ValueFilter, _ rows: Query, by field: String, of referred: String?,
-    _ exists: Filter
+    _ layout: TableLayout, _ comparisons: DataObject, _ rows: Query, by field: String,
+    of referred: String?, _ exists: Filter
   ) throws -> Filter {
-    let includesNone = condition.matches(.int(0))
-    if condition.isAboutAny { return includesNone ? .notFilter(exists) : exists }
+    let filters = try filters(layout, ofValue: "count", .int64, comparisons)
+    let predicate = try Filter.andFilter(filters).predicate(in: execution.firestore)
+    func matches(_ count: Int) throws -> Bool { try predicate(["count": count]) }
+    let includesNone = try matches(0)
+    // A comparison with one number that distinguishes 0 from 1, and 1 not from 2, distinguishes no others.
+    if comparisons.values.count == 1, comparisons["in"] == nil, comparisons["nin"] == nil,
+      try matches(1) != includesNone, try matches(2) != includesNone
+    {
+      return includesNone ? .notFilter(exists) : exists
+    }
     guard let reader else { throw OperationFailure("A count is not read here.") }
     var values: [Any] = []
+    var known: [Int: Bool] = [:]
     for group in try reader.getGroups(rows.group(by: [field], aggregating: [.count()])) {
-      guard condition.matches(.int(Int64(group.count))) != includesNone,
-        let value = group[field], !(value is NSNull)
-      else { continue }
+      let isMatch = try known[group.count] ?? matches(group.count)
+      known[group.count] = isMatch
+      guard isMatch != includesNone, let value = group[field], !(value is NSNull) else { continue }
       if referred != nil {
         values.append(value)
       } else if let row = value as? DocumentReference {
@@ -288,20 +343,24 @@ struct FilterBuilder {
   }
 }
 
-/// The conditions of one column: `{ge: 1980, lt: 1990}`.
+/// The conditions of one column, or of a value that is compared as one: `{ge: 1980, lt: 1990}`.
 private struct ColumnFilter {
-  let column: TableLayout.ColumnLayout
+  let column: Column
+  /// The name of the reference that the column is read from. Nil for a field.
+  let reference: String?
+  /// Names a value in errors.
+  let place: String
   let layout: TableLayout
   let builder: FilterBuilder
 
-  private var type: ValueType { column.column.type }
-  private var field: String { column.reference ?? column.column.name }
+  private var type: ValueType { column.type }
+  private var field: String { reference ?? column.name }
 
   /// A reference has no text that compares: the row that it refers to has. Nil for other conditions.
   func filtersOfReferredRow(_ name: String, _ value: DataValue) throws -> [Filter]? {
     let comparisons = ["gt", "ge", "lt", "le", "contains", "startsWith", "endsWith", "pattern"]
     guard type == .string, comparisons.contains(name),
-      let reference = column.reference.flatMap({ layout.table.reference($0) }),
+      let reference = reference.flatMap({ layout.table.reference($0) }),
       let key = reference.targetColumns.first
     else { return nil }
     let target = try builder.execution.plan.layout(reference.target)
@@ -420,14 +479,14 @@ private struct ColumnFilter {
   private func stored(_ value: DataValue) throws -> Any {
     if value.isNull { return NSNull() }
     let coercion = InputCoercion(builder.execution.plan)
-    let coerced = try coercion.coerced(value, type, column.column.name)
-    if let name = column.reference, let reference = layout.table.reference(name) {
+    let coerced = try coercion.coerced(value, type, place)
+    if let name = reference, let reference = layout.table.reference(name) {
       let target = try builder.execution.plan.layout(reference.target)
       return target.document([coerced], in: builder.execution.firestore)
     }
     // An element that is a list is stored in another form than a column that is one.
-    guard column.column.isList else { return try StoredValue(coerced, column.column).queryValue }
-    let list = try StoredValue(.list([coerced]), column.column)
+    guard column.isList else { return try StoredValue(coerced, column).queryValue }
+    let list = try StoredValue(.list([coerced]), column)
     guard case .list(let elements) = list, let element = elements.first else { return NSNull() }
     return element.queryValue
   }

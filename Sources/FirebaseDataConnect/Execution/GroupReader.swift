@@ -85,7 +85,10 @@ struct GroupReader {
     let names: MemberNames
     let outputs: [Selected]
     let columns: [String]
-    var having: HavingFilter?
+    /// Whether a group meets the condition. Nil if every group does.
+    var having: (([String: Any]) throws -> Bool)?
+    /// The aggregates that the condition compares, by their names in it.
+    var compared: [String: Output] = [:]
     /// Whether an order is by the positions of an enum's values, which the database does not have.
     var isSortedHere = false
     /// All groups; the page, if groups have no condition and are in the database's order.
@@ -116,17 +119,23 @@ struct GroupReader {
     }
     // Those of orders and conditions need not be selected.
     for (name, _) in orders { aggregates += output(named: name)?.aggregates ?? [] }
-    var having: HavingFilter?
-    if let value = execution.argument("having", arguments), !value.isNull {
-      if isThroughJoin, let other = Self.names(in: value).first(where: { $0 != "_count" }) {
-        throw notThroughJoin(other)
-      }
-      having = try HavingFilter(value, layout, execution)
-    }
-    for used in having?.aggregates ?? [] {
-      aggregates += output(used)?.aggregates ?? []
-    }
     let builder = FilterBuilder(execution: execution, reader: reader)
+    var having: Filter?
+    var compared: [String: Output] = [:]
+    if let value = execution.argument("having", arguments), !value.isNull {
+      having = try builder.having(layout, value) { name, isDistinct in
+        if isThroughJoin, name != "_count" { throw notThroughJoin(name) }
+        guard let aggregate = layout.table.aggregates.first(where: { $0.name == name }) else {
+          return nil
+        }
+        // A count of rows has no values that could be equal.
+        let isDistinct = isDistinct && aggregate.column != nil
+        let field = isDistinct ? "@\(name)" : name
+        compared[field] = try output(aggregate.function, aggregate.column, isDistinct)
+        return (field, aggregate.type)
+      }
+    }
+    for output in compared.values { aggregates += output.aggregates }
     var filters = conditions
     if !isThroughJoin {
       filters += try builder.filters(layout, execution.argument("where", arguments))
@@ -135,7 +144,8 @@ struct GroupReader {
     var request = Request(
       names: MemberNames(names), outputs: outputs, columns: columns,
       groups: try ordered(groups), page: try PageBounds(arguments, builder))
-    request.having = having
+    request.having = try having?.predicate(in: execution.firestore)
+    request.compared = compared
     request.isSortedHere = orders.contains { name, _ in
       if case .enumeration? = layout.column(name)?.column.type { true } else { false }
     }
@@ -152,10 +162,8 @@ struct GroupReader {
     var groups = try reader.getGroups(request.groups)
     // Aggregates of no rows are one row.
     let isGroupOfNone = groups.isEmpty && request.columns.isEmpty && request.page.offset == 0
-    if let having = request.having {
-      groups = try groups.filter { group in
-        try having.matches { try value(of: $0, group) }
-      }
+    if request.having != nil {
+      groups = try groups.filter { group in try meets(request) { try value($0, group) } }
     }
     if request.isSortedHere { groups = try sorted(groups) }
     if request.having != nil || request.isSortedHere {
@@ -164,9 +172,7 @@ struct GroupReader {
     var rows = try groups.map { group in
       try row(request) { output in try value(output, group) }
     }
-    if isGroupOfNone,
-      request.having?.matches({ valueOfNone(output($0) ?? .count) }) ?? true
-    {
+    if isGroupOfNone, try meets(request, valueOfNone) {
       rows.append(try row(request, valueOfNone))
     }
     return .list(rows)
@@ -180,11 +186,11 @@ struct GroupReader {
     }
   }
 
-  private func value(
-    of aggregate: HavingFilter.Aggregate, _ group: AggregateGroup
-  ) throws -> DataValue {
-    guard let output = output(aggregate) else { throw layout.unknown(aggregate.name) }
-    return try value(output, group)
+  private func meets(
+    _ request: Request, _ value: (Output) throws -> DataValue
+  ) throws -> Bool {
+    guard let having = request.having else { return true }
+    return try having(request.compared.mapValues { StoredValue(try value($0)).queryValue })
   }
 
   /// Throws `OperationFailure` for a check that was not reached, unless it is optional: there was no
@@ -257,13 +263,9 @@ struct GroupReader {
   }
 
   /// `_count`, `rating_avg`
-  private func output(named name: String, isDistinct: Bool = false) -> Output? {
+  private func output(named name: String) -> Output? {
     guard let known = layout.table.aggregates.first(where: { $0.name == name }) else { return nil }
-    return try? output(known.function, known.column, isDistinct)
-  }
-
-  private func output(_ aggregate: HavingFilter.Aggregate) -> Output? {
-    output(named: aggregate.name, isDistinct: aggregate.isDistinct)
+    return try? output(known.function, known.column, false)
   }
 
   /// The columns and aggregates in `orderBy`, without those that are null.
@@ -279,20 +281,6 @@ struct GroupReader {
       }
     }
     return orders
-  }
-
-  /// The aggregates that a condition of groups names.
-  private static func names(in having: DataValue) -> [String] {
-    if let values = having.elements { return values.flatMap { names(in: $0) } }
-    var found: [String] = []
-    for (name, value) in having.fields?.members ?? DataObject().members {
-      if ["_and", "_or", "_not"].contains(name) {
-        found += names(in: value)
-      } else if name != "_distinct" {
-        found.append(name)
-      }
-    }
-    return found
   }
 
   private func notThroughJoin(_ name: String) -> OperationFailure {

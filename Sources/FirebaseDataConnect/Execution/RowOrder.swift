@@ -102,3 +102,29 @@ extension ConnectorPlan {
     return .int(Int64(position))
   }
 }
+
+extension DataValue {
+  /// Negative, zero or positive: the order of two values of one type, with null first, false before
+  /// true, and texts by their bytes. Nil for values of different types.
+  func order(_ other: DataValue) -> Int? {
+    func order<T: Comparable>(_ one: T, _ other: T) -> Int {
+      one < other ? -1 : one > other ? 1 : 0
+    }
+    return switch (self, other) {
+    case (.null, .null): 0
+    case (.null, _): -1
+    case (_, .null): 1
+    case (.bool(let one), .bool(let other)): order(one ? 1 : 0, other ? 1 : 0)
+    case (.int(let one), .int(let other)): order(one, other)
+    case (.double(let one), .double(let other)):
+      one.isNaN || other.isNaN
+        ? order(one.isNaN ? 0 : 1, other.isNaN ? 0 : 1) : order(one, other)
+    case (.int(let one), .double): DataValue.double(Double(one)).order(other)
+    case (.double, .int(let other)): self.order(.double(Double(other)))
+    case (.string(let one), .string(let other)):
+      one == other ? 0 : one.utf8.lexicographicallyPrecedes(other.utf8) ? -1 : 1
+    case (.timestamp(let one), .timestamp(let other)): one.compare(other).rawValue
+    default: nil
+    }
+  }
+}

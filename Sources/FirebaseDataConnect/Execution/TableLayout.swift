@@ -254,11 +254,12 @@ extension StoredValue {
           }
         })
     case (.int(let number), .float): self = .double(Double(number))
-    default: self.init(value, isInList: false)
+    default: self.init(value)
     }
   }
 
-  private init(_ value: DataValue, isInList: Bool) {
+  /// A value that belongs to no column.
+  init(_ value: DataValue, isInList: Bool = false) {
     switch value {
     case .null: self = .null
     case .bool(let value): self = .bool(value)
@@ -280,7 +281,7 @@ extension StoredValue {
       self = .map(
         StoredRow(
           names: object.names.map { Self.fieldName($0) },
-          values: object.values.map { StoredValue($0, isInList: false) }))
+          values: object.values.map { StoredValue($0) }))
     }
   }
 }

@@ -79,12 +79,7 @@ package struct GroupTotals: @unchecked Sendable {
       let group = QueryGroup(keys: keys, values: group.totals.values)
       let isPlain = matcher.isEmpty && query.orders.isEmpty
       let fields = isPlain ? MapValue() : query.fields(of: group)
-      if !matcher.isEmpty {
-        let passes = try DocumentBody(encoding: fields).withBytes { bytes in
-          try matcher.matches(MapView(body: bytes)) { .root }
-        }
-        guard passes else { continue }
-      }
+      if !matcher.isEmpty, try !matcher.matches(fields) { continue }
       var orders = KeyBuffer(minimumCapacity: 64)
       for order in query.orders {
         let start = orders.count

@@ -445,6 +445,40 @@ import Testing
         ])) == ["none"])
   }
 
+  @Test func `a filter tests data that is in no document`() async throws {
+    let drafts: [[String: Any]] = [
+      ["n": 1], ["n": 2.0], ["n": NSNull()], [:], ["n": "2"], ["n": Double.nan],
+    ]
+    func passing(_ filter: Filter) throws -> [Int] {
+      let predicate = try filter.predicate(in: db)
+      return try drafts.indices.filter { try predicate(drafts[$0]) }
+    }
+    let two = Filter.whereField("n", inSet: Array(2..<100))
+    #expect(try passing(two) == [1])
+    #expect(try passing(.notFilter(two)) == [0, 2, 3, 4, 5])
+    #expect(try passing(.whereField("n", isEqualTo: NSNull())) == [2])
+    #expect(try passing(.whereField("n", isNotEqualTo: 2)) == [0, 4, 5])
+    let small = Filter.whereField("n", isLessThan: 2)
+    #expect(try passing(.orFilter([small, .whereField("n", isEqualTo: "2")])) == [0, 4])
+    #expect(try passing(.andFilter([small, two])).isEmpty)
+    #expect(try passing(.andFilter([])) == Array(drafts.indices))
+    let id = Filter.whereField(FieldPath.documentID(), isEqualTo: "a")
+    #expect(try passing(id).isEmpty)
+    #expect(try passing(.notFilter(id)) == Array(drafts.indices))
+    for filter: Filter in [
+      .whereField("n", in: []), .whereField("n", isInResultsOf: books),
+      .notFilter(.whereField("n", isAfterNow: .zero)),
+    ] {
+      await expectRefused(.invalidArgument) { _ = try filter.predicate(in: db) }
+    }
+    let predicate = try small.predicate(in: db)
+    await expectRefused(.invalidArgument) { _ = try predicate(["n": FieldValue.delete()]) }
+    await expectRefused(.invalidArgument) { _ = try predicate(["n": [[1]]]) }
+    // Compared exactly, which a double could not.
+    let large = try Filter.whereField("n", isGreaterThan: 0x1p53).predicate(in: db)
+    #expect(try large(["n": (1 << 53) + 1]) && !large(["n": 1 << 53]))
+  }
+
   @Test func `counts, orders and listeners know them`() async throws {
     try await fill()
     try await db.indexes.declare(

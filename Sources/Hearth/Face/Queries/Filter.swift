@@ -496,6 +496,29 @@ extension Filter {
   public class func throughArrays(_ filter: Filter) -> Filter {
     Filter(.throughArrays(filter), of: [filter])
   }
+
+  /// Returns a function that tests data by the filter, as a query tests the data of a document.
+  ///
+  ///     let isLong = try Filter.whereField("pages", isGreaterThan: 1000).predicate(in: db)
+  ///     let draft: [String: Any] = ["title": "The Stand", "pages": 1153]
+  ///     if try isLong(draft) { print("It is long.") }
+  ///
+  /// The data belongs to no document: its id equals no other. Firestore's limits do not apply, as in
+  /// `unordered(_:)`. Throws `invalidArgument` for an invalid filter, for a condition on the results of a
+  /// query, and for one relative to the time of the read. The function throws it for data that no document
+  /// can have, such as a `FieldValue` or an array in an array, and for a pattern that takes too many
+  /// steps. It is for one thread at a time.
+  public func predicate(in firestore: Firestore) throws -> ([String: Any]) throws -> Bool {
+    let query = firestore.collection("data").whereFilter(.unordered(self))
+    let passes = try reporting { try query.checked().predicate() }
+    let database = firestore.databaseIdentity
+    return { data in
+      try reporting {
+        var reader = UserDataReader(source: .argument, database: database)
+        return try passes(reader.readDocument(data))
+      }
+    }
+  }
 }
 
 extension GeoRegion {

@@ -135,6 +135,27 @@ struct Matcher {
   }
 }
 
+extension Matcher {
+  /// Tests fields that are in no document: their name equals no other.
+  mutating func matches(_ fields: MapValue) throws -> Bool {
+    try DocumentBody(encoding: fields).withBytes { bytes in
+      try matches(MapView(body: bytes)) { .root }
+    }
+  }
+}
+
+extension StructuredQuery {
+  /// Returns a function that tests fields by the filters. The query must have been checked.
+  package func predicate() throws(Status) -> (MapValue) throws -> Bool {
+    guard !comparisons.contains(where: { $0.semiJoin != nil || $0.operator.isRelative }) else {
+      throw .invalidArgument(
+        "A condition on the results of a query, or relative to the time of a read, needs a query.")
+    }
+    var matcher = Matcher(filters)
+    return { try matcher.matches($0) }
+  }
+}
+
 /// One comparison of a document's name.
 struct NameTest {
   private let rule: StructuredQuery.Comparison.Operator.KeyRule
