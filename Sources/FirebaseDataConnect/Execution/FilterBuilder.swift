@@ -299,26 +299,7 @@ struct FilterBuilder {
     return includesNone ? .notFilter(found) : found
   }
 
-  // MARK: Orders
-
-  func ordered(_ query: Query, _ layout: TableLayout, _ orders: DataValue?) throws -> Query {
-    var query = query
-    var ordered: Set<String> = []
-    for order in orders.map({ $0.elements ?? [$0] }) ?? [] {
-      guard case .object(let object) = order else { continue }
-      for (name, direction) in object.members where !direction.isNull {
-        guard let column = layout.column(name), case .string(let direction) = direction else {
-          throw OperationFailure(
-            "Rows of \(layout.table.typeName) cannot be ordered by \(name): an order is by a column."
-          )
-        }
-        // Rows that an order leaves equal are equal by the column again.
-        guard ordered.insert(name).inserted else { continue }
-        query = query.order(by: column.reference ?? name, descending: direction == "DESC")
-      }
-    }
-    return query
-  }
+  // MARK: Pages
 
   /// A page of rows. Nil for a limit of 0.
   func page(
@@ -327,19 +308,10 @@ struct FilterBuilder {
     let filters = try filters(layout, execution.argument("where", arguments))
     var query = base ?? layout.collection(execution.firestore)
     if !filters.isEmpty { query = query.whereFilter(.andFilter(filters)) }
-    query = try ordered(query, layout, execution.argument("orderBy", arguments))
-    if let offset = try number("offset", arguments), offset > 0 { query = query.offset(offset) }
-    let limit = try number("limit", arguments) ?? 100
-    return limit == 0 ? nil : query.limit(to: limit)
-  }
-
-  /// `limit` or `offset`. Nil for null.
-  func number(_ name: String, _ arguments: [Literal.Member]) throws -> Int? {
-    guard let value = execution.argument(name, arguments), !value.isNull else { return nil }
-    guard case .int(let number) = value, number >= 0 else {
-      throw OperationFailure("\(name) must be a number that is not negative.")
-    }
-    return Int(number)
+    query = try RowOrder(layout, execution.argument("orderBy", arguments), plan).ordered(query)
+    let bounds = try PageBounds(arguments, execution)
+    if bounds.offset > 0 { query = query.offset(bounds.offset) }
+    return bounds.limit == 0 ? nil : query.limit(to: bounds.limit)
   }
 }
 

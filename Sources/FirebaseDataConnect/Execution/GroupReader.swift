@@ -143,7 +143,7 @@ struct GroupReader {
     let groups = builder.query(layout, filters).group(by: columns, aggregating: aggregates)
     var request = Request(
       names: MemberNames(names), outputs: outputs, columns: columns,
-      groups: try ordered(groups), page: try PageBounds(arguments, builder))
+      groups: try ordered(groups), page: try PageBounds(arguments, execution))
     request.having = try having?.predicate(in: execution.firestore)
     request.compared = compared
     request.isSortedHere = orders.contains { name, _ in

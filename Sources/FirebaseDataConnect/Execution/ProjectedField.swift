@@ -175,14 +175,14 @@ struct FieldBuilder {
     let order = try RowOrder(source, execution.argument("orderBy", arguments), execution.plan)
     let query: Query?
     var page: ([IncludingDocument]) throws -> [IncludingDocument] = { $0 }
-    if let order {
-      // The database does not have the order: all rows are read, and the page is taken of them.
+    if order.isStored {
+      query = try builder.page(source, arguments)
+    } else {
+      // All rows are read, and the page is taken of them.
       query = builder.query(
         source, try builder.filters(source, execution.argument("where", arguments)))
-      let bounds = try PageBounds(arguments, builder)
+      let bounds = try PageBounds(arguments, execution)
       page = { bounds.of(try order.sorted($0)) }
-    } else {
-      query = try builder.page(source, arguments)
     }
     guard let query else {
       return ProjectedField(selection: selection, checkReached: projection.checkReached) { _ in
@@ -192,7 +192,7 @@ struct FieldBuilder {
     inclusions.append(
       .referring(
         query, by: reference, as: selection.responseKey,
-        including: parts + (order?.inclusions ?? [])))
+        including: parts + order.inclusions))
     return included(selection, projection, isSingle: isSingle) { [page] documents in
       let rows = try page(documents)
       return isThroughJoin ? rows.compactMap { $0.first(Self.far) } : rows

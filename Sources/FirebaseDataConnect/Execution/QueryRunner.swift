@@ -74,15 +74,14 @@ struct QueryRunner {
     _ arguments: [Literal.Member], _ layout: TableLayout, _ projection: Projection,
     _ conditions: [Filter] = []
   ) throws -> [DataValue] {
-    guard
-      let order = try RowOrder(layout, execution.argument("orderBy", arguments), execution.plan)
-    else {
+    let order = try RowOrder(layout, execution.argument("orderBy", arguments), execution.plan)
+    if order.isStored {
       let base = conditions.isEmpty ? nil : builder.query(layout, conditions)
       let page = try builder.page(layout, arguments, from: base)
       return try page.map { try rows($0, projection) } ?? []
     }
     let filter = execution.argument("where", arguments)
-    let page = try PageBounds(arguments, builder)
+    let page = try PageBounds(arguments, execution)
     let ids = page.limit == 0 ? [] : try sorted(layout, filter, order, conditions)
     return try rows(page.of(ids), layout, projection)
   }
@@ -136,7 +135,7 @@ struct QueryRunner {
       FieldPath.documentID(), inSet: scores.keys.sorted().map(\.string))
     if hasOrder(root) { return try list(root.arguments, layout, projection, [isFound]) }
     let filters = try builder.filters(layout, execution.argument("where", root.arguments))
-    let page = try PageBounds(root.arguments, builder)
+    let page = try PageBounds(root.arguments, execution)
     if page.limit == 0 { return [] }
     let kept = try reader.getDocuments(builder.query(layout, filters + [isFound])).documents
       .map(\.documentID)
@@ -262,7 +261,7 @@ struct QueryRunner {
       throw OperationFailure("\(root.name) has no vector.")
     }
     let filters = try builder.filters(layout, execution.argument("where", root.arguments))
-    let page = try PageBounds(root.arguments, builder)
+    let page = try PageBounds(root.arguments, execution)
     let wanted = execution.argument("compare", root.arguments) ?? .null
     let compared = try InputCoercion(execution.plan).coerced(wanted, for: column, "compare")
     guard page.limit > 0, case .vector(let vector) = try StoredValue(compared, column) else {
@@ -337,13 +336,10 @@ struct QueryRunner {
   func documentID(_ root: RootField, _ layout: TableLayout) throws -> String? {
     if let first = execution.argument("first", root.arguments) {
       guard case .object = first else { return nil }
-      if let order = try RowOrder(layout, first["orderBy"], execution.plan) {
-        return try sorted(layout, first["where"], order).first
-      }
-      let query = try builder.ordered(
-        builder.query(layout, try builder.filters(layout, first["where"])), layout,
-        first["orderBy"])
-      return try reader.getDocuments(query.limit(to: 1)).documents.first?.documentID
+      let order = try RowOrder(layout, first["orderBy"], execution.plan)
+      guard order.isStored else { return try sorted(layout, first["where"], order).first }
+      let query = builder.query(layout, try builder.filters(layout, first["where"]))
+      return try reader.getDocuments(order.ordered(query).limit(to: 1)).documents.first?.documentID
     }
     return try builder.key(layout, root.arguments).map { RowKey.documentID($0) }
   }
@@ -354,9 +350,16 @@ struct PageBounds {
   let offset: Int
   let limit: Int
 
-  init(_ arguments: [Literal.Member], _ builder: FilterBuilder) throws {
-    offset = try builder.number("offset", arguments) ?? 0
-    limit = try builder.number("limit", arguments) ?? 100
+  init(_ arguments: [Literal.Member], _ execution: Execution) throws {
+    func number(_ name: String) throws -> Int? {
+      guard let value = execution.argument(name, arguments), !value.isNull else { return nil }
+      guard case .int(let number) = value, number >= 0 else {
+        throw OperationFailure("\(name) must be a number that is not negative.")
+      }
+      return Int(number)
+    }
+    offset = try number("offset") ?? 0
+    limit = try number("limit") ?? 100
   }
 
   func of<Row>(_ rows: [Row]) -> [Row] { Array(rows.dropFirst(offset).prefix(limit)) }

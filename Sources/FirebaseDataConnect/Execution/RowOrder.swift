@@ -1,8 +1,8 @@
 import DataConnectModel
 import Hearth
 
-/// An order of rows that the database does not have: by columns of referred rows, or by the positions
-/// of an enum's values. The rows are read, and sorted here.
+/// An order of rows. The database does not have one by columns of referred rows, or by the positions of
+/// an enum's values: the rows are read, and sorted here.
 ///
 ///     orderBy: [{author: {name: ASC}}, {status: DESC}]
 ///
@@ -19,15 +19,14 @@ struct RowOrder {
 
   private let plan: ConnectorPlan
   private var steps: [Step] = []
-  private var isStored = true
+  /// Whether the database has the order.
+  private(set) var isStored = true
   /// The paths to the columns of the steps: rows that an order leaves equal are equal by it again.
   private var ordered: Set<[String]> = []
 
-  /// Nil for an order that the database has.
-  init?(_ layout: TableLayout, _ orders: DataValue?, _ plan: ConnectorPlan) throws {
+  init(_ layout: TableLayout, _ orders: DataValue?, _ plan: ConnectorPlan) throws {
     self.plan = plan
     for order in orders.map({ $0.elements ?? [$0] }) ?? [] { try add(order, layout, []) }
-    if isStored { return nil }
   }
 
   private mutating func add(
@@ -47,6 +46,14 @@ struct RowOrder {
         throw OperationFailure(
           "Rows of \(layout.table.typeName) cannot be ordered by \(name): an order is by columns.")
       }
+    }
+  }
+
+  /// The query in this order, which the database must have.
+  func ordered(_ query: Query) -> Query {
+    steps.reduce(query) { query, step in
+      query.order(
+        by: step.column.reference ?? step.column.column.name, descending: step.isDescending)
     }
   }
 

@@ -45,9 +45,9 @@ struct ResultWatch: Sendable {
     let projection = try Projection(root.selections, of: layout, execution, runner.reader)
     let first = execution.argument("first", root.arguments)
     let orders = first?["orderBy"] ?? execution.argument("orderBy", root.arguments)
-    guard root.action != .similarity, !projection.hasGroups,
-      try RowOrder(layout, orders, execution.plan) == nil
-    else { return false }
+    guard root.action != .similarity, !projection.hasGroups else { return false }
+    let order = try RowOrder(layout, orders, execution.plan)
+    guard order.isStored else { return false }
     switch root.action {
     case .search:
       guard projection.inclusions.isEmpty,
@@ -56,7 +56,7 @@ struct ResultWatch: Sendable {
       listeners.append { event in page.addSnapshotListener { event($1) } }
     case .lookup where first != nil:
       let query = try builder.query(layout, builder.filters(layout, first?["where"]))
-      listen(to: try builder.ordered(query, layout, orders).limit(to: 1), projection)
+      listen(to: order.ordered(query).limit(to: 1), projection)
     case .lookup:
       guard let id = try runner.documentID(root, layout) else { return true }
       listen(
