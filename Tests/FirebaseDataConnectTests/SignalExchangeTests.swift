@@ -87,10 +87,7 @@ import Testing
   }
 
   private func interests(_ mutations: Set<String> = [], _ tables: Set<String> = []) -> Interests {
-    var interests = Interests()
-    interests.mutations = mutations
-    interests.tables = tables
-    return interests
+    Interests(mutations.map { .mutation($0) }).union(tables.map { .table($0) })
   }
 
   /// Commits wait until the gate is signalled.
@@ -116,7 +113,7 @@ import Testing
     async throws
   {
     var wanted = interests(["movies/Update"])
-    wanted.claims = ["role"]
+    wanted.insert(.claim("role"))
     try await reader.wait(for: wanted)
     let time = DataValue.timestamp(Timestamp(seconds: 1_767_323_045, nanoseconds: 6000))
     let variables: DataObject = [
@@ -130,7 +127,7 @@ import Testing
     #expect(first.variables == variables && first.hasValues)
     #expect(first.auth == DataConnectAuth(uid: "ada", token: ["role": "x"]))
     // A condition that compares the whole token.
-    wanted.areAllClaims = true
+    wanted.insert(.allClaims)
     try await reader.wait(for: wanted)
     try await record(mutated([:], ada), by: writer)
     _ = try await reader.received(2)
@@ -284,9 +281,7 @@ import Testing
     let config = template.dataConnect.connectorConfig
     let caches = RowCaches()
     let exchange = SignalExchange(firestore) {
-      var interests = Interests()
-      interests.tables = caches.tables
-      return interests
+      Interests(caches.tables.map { .table($0) })
     } deliver: { _ in
     }
     let cache: ResultCache

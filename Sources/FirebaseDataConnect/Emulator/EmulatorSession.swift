@@ -112,7 +112,7 @@ final class EmulatorSession: Sendable {
         defer { state.watchesRows = true }
         return !state.watchesRows
       }
-      if isFirst { SubscriptionHub.shared(for: server.firestore).add(self) }
+      if isFirst { SubscriptionHub.shared(for: server.firestore).caches.add(self) }
       return Self.done
     case .unsubscribe(let id):
       state.withLock { $0.subscriptions.removeValue(forKey: id) }?.refresher?.cancel()

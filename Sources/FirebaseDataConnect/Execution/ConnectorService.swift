@@ -158,7 +158,7 @@ final class ConnectorService: OperationExecutor {
   /// No other process has the database then.
   private var isInMemory: Bool { firestore.settings.cacheSettings is MemoryCacheSettings }
 
-  func add(_ cache: ResultCache) { hub.add(cache, of: isInMemory ? [] : tables) }
+  func add(_ cache: ResultCache) { hub.caches.add(cache, of: isInMemory ? [] : tables) }
 
   func announceCaches() async throws {
     if !isInMemory { try await hub.announceCaches(of: tables) }
@@ -207,14 +207,10 @@ final class ConnectorService: OperationExecutor {
   }
 
   /// The rows that the query reads by their keys, if it reads nothing else. They may not exist.
-  func rows(
-    _ operation: Operation, _ variables: DataObject, _ auth: DataConnectAuth?
-  ) -> Set<RowIdentity> {
-    let hasOthers = operation.fields.contains { !$0.isLookupByKey && $0.action != .typename }
-    guard !hasOthers,
-      let execution = try? Execution(operation, variables, auth, in: plan, firestore)
-    else { return [] }
-    return lookups(execution)
+  private func rows(_ execution: Execution) -> Set<RowIdentity> {
+    let fields = execution.operation.fields
+    let hasOthers = fields.contains { !$0.isLookupByKey && $0.action != .typename }
+    return hasOthers ? [] : lookups(execution)
   }
 
   /// The rows that root fields read by their keys. They may not exist.
@@ -254,7 +250,7 @@ final class ConnectorService: OperationExecutor {
       ? await together(roots, execution) : await oneByOne(roots, execution)
     outcome.response.misfits = execution.misfits.sentences
     if outcome.isApplied {
-      await hub.invalidate(outcome.written.byKey.union(outcome.written.byFilter))
+      await hub.caches.invalidate(outcome.written.byKey.union(outcome.written.byFilter))
       hub.refresh(mutated(execution, outcome.written))
     }
     return outcome.response
@@ -366,7 +362,7 @@ final class ConnectorService: OperationExecutor {
       SubscriptionHub.Interest(
         connector: config.connector, operation: operation,
         variables: execution?.variables ?? variables, auth: auth,
-        rows: rows(operation, variables, auth), plan: plan),
+        rows: execution.map(rows) ?? [], plan: plan),
       refresh)
     if settings.refreshesOnChange, let execution {
       await watch(refresher) { [weak self] changed, failed in

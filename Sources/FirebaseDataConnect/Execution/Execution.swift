@@ -101,7 +101,7 @@ struct Execution: Sendable {
 
   private func environment(_ this: DataValue?) -> CELEnvironment {
     var roots = requestRoots.value { makeRequestRoots() }
-    roots["response"] = responseRoot.value { CELValue(.object(responses)) }
+    roots["response"] = responseRoot.value { CELValue(responses) }
     if let this { roots["this"] = CELValue(this) }
     return CELEnvironment(variables: roots, nullMembers: Self.nullMembers)
   }
@@ -109,14 +109,12 @@ struct Execution: Sendable {
   private static let nullMembers: Set<String> = ["auth", "request.auth"]
 
   private func makeRequestRoots() -> [String: CELValue] {
-    var vars: [CELValue: CELValue] = [:]
-    for variable in operation.variables { vars[.string(variable.name)] = .unset }
-    for (name, value) in variables.members { vars[.string(name)] = CELValue(value) }
+    let vars = CELValue(variables, of: operation.variables)
     let user = CELValue(auth)
     return [
-      "auth": user, "vars": .map(vars),
+      "auth": user, "vars": vars,
       "request": .map([
-        "auth": user, "variables": .map(vars), "operationName": .string(operation.kind.rawValue),
+        "auth": user, "variables": vars, "operationName": .string(operation.kind.rawValue),
         "time": CELValue(.timestamp(time)),
       ]),
     ]
@@ -201,12 +199,16 @@ extension CELValue {
     case .timestamp(let value):
       self = .timestamp(seconds: value.seconds, nanoseconds: value.nanoseconds)
     case .list(let values): self = .list(values.map { CELValue($0) })
-    case .object(let object):
-      self = .map(
-        Dictionary(
-          object.members.map { (.string($0), CELValue($1)) }, uniquingKeysWith: { _, last in last })
-      )
+    case .object(let object): self.init(object)
     }
+  }
+
+  /// - Parameter variables: Those without a value are unset.
+  init(_ object: DataObject, of variables: [Variable] = []) {
+    var members: [CELValue: CELValue] = [:]
+    for variable in variables { members[.string(variable.name)] = .unset }
+    for (name, value) in object.members { members[.string(name)] = CELValue(value) }
+    self = .map(members)
   }
 
   init(_ auth: DataConnectAuth?) {
@@ -214,7 +216,7 @@ extension CELValue {
       self = .null
       return
     }
-    self = .map(["uid": .string(auth.uid), "token": CELValue(.object(auth.token))])
+    self = .map(["uid": .string(auth.uid), "token": CELValue(auth.token)])
   }
 }
 

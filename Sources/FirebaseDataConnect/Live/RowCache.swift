@@ -32,6 +32,7 @@ final class RowCaches: Sendable {
     }
   }
 
+  /// - Parameter tables: The ids of the collections whose rows other processes report to the cache.
   func add(_ cache: any RowCache, of tables: Set<String> = []) {
     caches.withLock { caches in
       caches.removeAll { $0.cache == nil }

@@ -24,36 +24,18 @@ actor SignalExchange {
     case missed
   }
 
-  /// The mutations, the tables and the claims that subscriptions and caches wait for.
-  struct Interests: Sendable, Equatable {
+  /// Something that subscriptions and caches wait for.
+  enum Interest: Hashable, Sendable {
     /// `movies/UpdateMovie`
-    var mutations: Set<String> = []
-    /// Ids of the collections whose rows are read by their keys, or cached.
-    var tables: Set<String> = []
-    /// The claims of the writer that conditions read.
-    var claims: Set<String> = []
-    /// Whether a condition reads all claims as one value.
-    var areAllClaims = false
-
-    mutating func formUnion(_ other: Interests) {
-      mutations.formUnion(other.mutations)
-      tables.formUnion(other.tables)
-      claims.formUnion(other.claims)
-      areAllClaims = areAllClaims || other.areAllClaims
-    }
-
-    mutating func formIntersection(_ other: Interests) {
-      mutations.formIntersection(other.mutations)
-      tables.formIntersection(other.tables)
-      claims.formIntersection(other.claims)
-      areAllClaims = areAllClaims && other.areAllClaims
-    }
-
-    func contains(_ other: Interests) -> Bool {
-      mutations.isSuperset(of: other.mutations) && tables.isSuperset(of: other.tables)
-        && claims.isSuperset(of: other.claims) && (areAllClaims || !other.areAllClaims)
-    }
+    case mutation(String)
+    /// The id of a collection whose rows are read by their keys, or cached.
+    case table(String)
+    /// A claim of the writer that conditions read.
+    case claim(String)
+    /// A condition reads all claims as one value.
+    case allClaims
   }
+  typealias Interests = Set<Interest>
 
   static let collection = MutationRunner.ownCollection
   static let executions = MutationRunner.ownCollection + "Executions"
@@ -106,7 +88,7 @@ actor SignalExchange {
   ///
   /// Throws an error of the database.
   func announce(_ interests: Interests) async throws {
-    guard let firestore, interests != Interests() else { return }
+    guard let firestore, !interests.isEmpty else { return }
     let starting = starting ?? Task { await listen(firestore) }
     self.starting = starting
     await starting.value
@@ -117,8 +99,8 @@ actor SignalExchange {
         }
       }
     }
-    if announced.contains(interests), Self.now < leaseEnd { return }
-    if pending.contains(interests), let running { return try await running.value }
+    if announced.isSuperset(of: interests), Self.now < leaseEnd { return }
+    if pending.isSuperset(of: interests), let running { return try await running.value }
     try await publish()
   }
 
@@ -131,7 +113,7 @@ actor SignalExchange {
     // After an error, the next renewal tries again.
     try? await publish()
     // A subscription may have begun meanwhile.
-    if firestore != nil, announced != Interests() || current() != Interests() { return true }
+    if firestore != nil, !announced.isEmpty || !current().isEmpty { return true }
     renewal = nil
     // A listener keeps the database open.
     listening?.cancel()
@@ -164,12 +146,12 @@ actor SignalExchange {
     do {
       isOwn = try await write(wanted, to: firestore)
     } catch {
-      (announced, pending) = (Interests(), Interests())
+      (announced, pending) = ([], [])
       throw error
     }
-    (announced, pending) = (wanted, Interests())
+    (announced, pending) = (wanted, [])
     leaseEnd = begin + Self.lease
-    hasLease = wanted != Interests()
+    hasLease = !wanted.isEmpty
     // Nobody has recorded mutations since the lease ended.
     if hadLease, !isOwn { await deliver(.missed) }
   }
@@ -183,7 +165,7 @@ actor SignalExchange {
       for name in row.names where row[name]?.expiry ?? 0 < now { row[name] = nil }
       let isOwn = row[process] != nil
       row[process] =
-        interests == Interests() ? nil : .map(StoredRow(interests, expires: now + Self.lease))
+        interests.isEmpty ? nil : .map(StoredRow(interests, expires: now + Self.lease))
       try writer.setData(from: row, forDocument: document)
       return isOwn
     }
@@ -200,16 +182,14 @@ actor SignalExchange {
     let document = firestore.collection(Self.collection).document(Self.interests)
     guard let row = try writer.getDocument(document, as: StoredRow?.self) else { return }
     var awaited = Interests()
-    let tables = Set(mutated.rows.union(mutated.filteredRows).map(\.collectionID))
+    var served: Interests = [.mutation(mutated.name)]
+    for row in mutated.rows.union(mutated.filteredRows) { served.insert(.table(row.collectionID)) }
     for (name, value) in zip(row.names, row.values) where name != process {
       guard case .map(let entry) = value, value.expiry ?? 0 >= Self.now else { continue }
       let interests = Interests(entry)
-      guard
-        interests.mutations.contains(mutated.name) || !interests.tables.isDisjoint(with: tables)
-      else { continue }
-      awaited.formUnion(interests)
+      if !interests.isDisjoint(with: served) { awaited.formUnion(interests) }
     }
-    guard awaited != Interests() else { return }
+    guard !awaited.isEmpty else { return }
     let number = lastNumber.withLock { number in
       number += 1
       return number
@@ -315,21 +295,23 @@ extension StoredValue {
 
 extension SignalExchange.Interests {
   fileprivate init(_ row: StoredRow) {
-    mutations = Set(row.texts("mutations"))
-    tables = Set(row.texts("tables"))
-    claims = Set(row.texts("claims"))
-    areAllClaims = row["areAllClaims"] == .bool(true)
+    self.init(row.texts("mutations").map(Element.mutation))
+    formUnion(row.texts("tables").map(Element.table))
+    formUnion(row.texts("claims").map(Element.claim))
+    if row["areAllClaims"] == .bool(true) { insert(.allClaims) }
   }
 }
 
 extension StoredRow {
   fileprivate init(_ interests: SignalExchange.Interests, expires: Int64) {
     self.init()
-    func list(_ texts: Set<String>) -> StoredValue { .list(texts.sorted().map { .string($0) }) }
-    self["mutations"] = list(interests.mutations)
-    self["tables"] = list(interests.tables)
-    self["claims"] = list(interests.claims)
-    self["areAllClaims"] = .bool(interests.areAllClaims)
+    func list(_ name: (SignalExchange.Interest) -> String?) -> StoredValue {
+      .list(interests.compactMap(name).sorted().map { .string($0) })
+    }
+    self["mutations"] = list { if case .mutation(let name) = $0 { name } else { nil } }
+    self["tables"] = list { if case .table(let name) = $0 { name } else { nil } }
+    self["claims"] = list { if case .claim(let name) = $0 { name } else { nil } }
+    self["areAllClaims"] = .bool(interests.contains(.allClaims))
     self["expires"] = .timestamp(Timestamp(seconds: expires, nanoseconds: 0))
   }
 
@@ -344,9 +326,9 @@ extension StoredRow {
     self["operation"] = .string(mutated.operation)
     let variables = JSON(mutated.variables).text
     let token = mutated.auth.map { auth in
-      awaited.areAllClaims
+      awaited.contains(.allClaims)
         ? auth.token
-        : DataObject(auth.token.members.filter { awaited.claims.contains($0.0) })
+        : DataObject(auth.token.members.filter { awaited.contains(.claim($0.0)) })
     }
     let claims = token.map { JSON($0).text }
     let uid = mutated.auth?.uid
@@ -356,12 +338,12 @@ extension StoredRow {
       self["uid"] = uid.map { .string($0) }
       self["token"] = claims.map { .string($0) }
     }
-    let rows = mutated.rows.filter { awaited.tables.contains($0.collectionID) }
+    let rows = mutated.rows.filter { awaited.contains(.table($0.collectionID)) }
     self["rows"] = Self.list(rows)
     if self["rows"] == nil {
       self["tables"] = .list(Set(rows.map(\.collectionID)).sorted().map { .string($0) })
     }
-    let filtered = mutated.filteredRows.filter { awaited.tables.contains($0.collectionID) }
+    let filtered = mutated.filteredRows.filter { awaited.contains(.table($0.collectionID)) }
     if !filtered.isEmpty {
       self["filteredRows"] = Self.list(filtered)
       self["hasManyFilteredRows"] = .bool(self["filteredRows"] == nil)

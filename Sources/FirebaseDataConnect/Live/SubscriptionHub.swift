@@ -54,16 +54,15 @@ final class SubscriptionHub: Sendable {
 
     /// The interests that a process announces for it.
     fileprivate var announced: SignalExchange.Interests {
-      var interests = SignalExchange.Interests()
-      interests.mutations = Set(mutations)
-      interests.tables = Set(rows.map(\.collectionID))
+      var interests = SignalExchange.Interests(mutations.map { .mutation($0) })
+      interests.formUnion(rows.map { .table($0.collectionID) })
       for case .onMutationExecuted(_, let condition?) in operation.refreshes {
         for path in (try? plan.expression(condition))?.paths ?? [] {
           let names = path.components
           if names.starts(with: ["mutation", "auth", "token"]), names.count > 3 {
-            interests.claims.insert(names[3])
+            interests.insert(.claim(names[3]))
           } else if ["mutation", "auth", "token"].starts(with: names) {
-            interests.areAllClaims = true
+            interests.insert(.allClaims)
           }
         }
       }
@@ -83,18 +82,13 @@ final class SubscriptionHub: Sendable {
 
     /// An error is no.
     private func holds(_ condition: String, _ mutated: Mutated) -> Bool {
-      func side(
-        _ variables: DataObject, _ auth: DataConnectAuth?, unset: [Variable] = []
-      ) -> CELValue {
-        var values: [CELValue: CELValue] = [:]
-        for variable in unset { values[.string(variable.name)] = .unset }
-        for (name, value) in variables.members { values[.string(name)] = CELValue(value) }
-        return .map(["variables": .map(values), "auth": CELValue(auth)])
+      func side(_ variables: CELValue, _ auth: DataConnectAuth?) -> CELValue {
+        .map(["variables": variables, "auth": CELValue(auth)])
       }
       let environment = CELEnvironment(
         variables: [
-          "request": side(variables, auth, unset: operation.variables),
-          "mutation": side(mutated.variables, mutated.auth),
+          "request": side(CELValue(variables, of: operation.variables), auth),
+          "mutation": side(CELValue(mutated.variables), mutated.auth),
         ], nullMembers: ["request.auth", "mutation.auth"])
       guard let expression = try? plan.expression(condition) else { return false }
       return (try? expression.evaluateCondition(in: environment)) ?? false
@@ -136,7 +130,7 @@ final class SubscriptionHub: Sendable {
   }
 
   private let state = Mutex(State())
-  private let caches = RowCaches()
+  let caches = RowCaches()
   private let exchange = Mutex<SignalExchange?>(nil)
 
   private init() {}
@@ -144,7 +138,7 @@ final class SubscriptionHub: Sendable {
   private static func make(for firestore: Firestore) -> SubscriptionHub {
     let hub = SubscriptionHub()
     let exchange = SignalExchange(firestore) { [weak hub] in
-      hub?.interests ?? SignalExchange.Interests()
+      hub?.interests ?? []
     } deliver: { [weak hub] signal in
       await hub?.receive(signal)
     }
@@ -154,9 +148,8 @@ final class SubscriptionHub: Sendable {
 
   private var interests: SignalExchange.Interests {
     let all = state.withLock { Array($0.subscriptions.values) }
-    var interests = SignalExchange.Interests()
-    interests.tables = caches.tables
-    return all.reduce(into: interests) { $0.formUnion($1.interest.announced) }
+    let cached = SignalExchange.Interests(caches.tables.map { .table($0) })
+    return all.reduce(into: cached) { $0.formUnion($1.interest.announced) }
   }
 
   // MARK: One for each database
@@ -193,9 +186,7 @@ final class SubscriptionHub: Sendable {
     case .missed:
       await caches.invalidateAll()
       let waiting = state.withLock { state in
-        state.subscriptions.values.filter {
-          $0.interest.announced != SignalExchange.Interests()
-        }
+        state.subscriptions.values.filter { !$0.interest.announced.isEmpty }
       }
       for subscription in waiting { subscription.refresher.refresh() }
     }
@@ -269,17 +260,9 @@ final class SubscriptionHub: Sendable {
 
   // MARK: Caches
 
-  /// - Parameter tables: The ids of the collections whose rows other processes report to the cache.
-  func add(_ cache: any RowCache, of tables: Set<String> = []) { caches.add(cache, of: tables) }
-
   /// Returns when rows of these tables that other processes write later are invalidated in the
   /// caches. Throws an error of the database.
   func announceCaches(of tables: Set<String>) async throws {
-    var interests = SignalExchange.Interests()
-    interests.tables = tables
-    try await exchange.withLock(\.self)?.announce(interests)
+    try await exchange.withLock(\.self)?.announce(.init(tables.map { .table($0) }))
   }
-
-  /// Returns when no cache answers with a row that was written.
-  func invalidate(_ rows: Set<RowIdentity>) async { await caches.invalidate(rows) }
 }
