@@ -231,14 +231,19 @@ final class ResultCache: RowCache {
         case .timestamp(let time)? = result["time"]
       else { return nil }
       var known: [BytewiseString: DataObject] = [:]
-      let fields = try Self.hydrated(tree) { id in
-        if let row = known[BytewiseString(id)] { return row }
-        let stored = try reader.getDocument(Self.document(id, rows), as: StoredRow?.self)
-        let row = try stored?.text("values").flatMap { try DataValue(json: $0).fields }
-        known[BytewiseString(id)] = row
-        return row
+      let hydrated: DataValue
+      do {
+        hydrated = try Self.hydrated(tree) { id in
+          if let row = known[BytewiseString(id)] { return row }
+          let stored = try reader.getDocument(Self.document(id, rows), as: StoredRow?.self)
+          let row = try stored?.text("values").flatMap { try DataValue(json: $0).fields }
+          known[BytewiseString(id)] = row
+          return row
+        }
+      } catch is MissingRow {
+        return nil
       }
-      guard let fields = fields?.fields else { return nil }
+      guard let fields = hydrated.fields else { return nil }
       var state: Data?
       if result.text("session") != session {
         state = Data()
@@ -302,7 +307,7 @@ final class ResultCache: RowCache {
       result["isStale"] = .bool(false)
       result["rows"] = .list(ids.sorted().map { .string($0.string) })
       result["session"] = .string(session)
-      result["state"] = reading.token?.stored
+      result["state"] = reading.token.map { .bytes($0.bytes) }
       try writer.setData(from: result, forDocument: own)
       return requests
     }
@@ -367,72 +372,50 @@ final class ResultCache: RowCache {
   private static func dehydrated(
     _ value: DataValue, _ rows: inout [BytewiseString: DataObject]
   ) -> DataValue {
-    switch value {
-    case .list(let values): return .list(values.map { dehydrated($0, &rows) })
-    case .object(let object):
-      guard let mark = object[row], case .string(let id)? = mark["id"],
-        case .object(let columns)? = mark["columns"]
-      else {
-        return .object(DataObject(object.members.map { ($0, dehydrated($1, &rows)) }))
+    guard case .object(let object) = value, let mark = object[row],
+      case .string(let id)? = mark["id"], case .object(let columns)? = mark["columns"]
+    else { return value.mapParts { dehydrated($0, &rows) } }
+    var values = rows[BytewiseString(id)] ?? DataObject()
+    var rest = DataObject()
+    for (name, value) in object.members where name != row {
+      if case .string(let column)? = columns[name] {
+        values[column] = value
+      } else {
+        rest[name] = dehydrated(value, &rows)
       }
-      var values = rows[BytewiseString(id)] ?? DataObject()
-      var rest = DataObject()
-      for (name, value) in object.members where name != row {
-        if case .string(let column)? = columns[name] {
-          values[column] = value
-        } else {
-          rest[name] = dehydrated(value, &rows)
-        }
-      }
-      rows[BytewiseString(id)] = values
-      rest[row] = .string(id)
-      rest[Self.names] = .list(object.names.filter { $0 != row }.map { .string($0) })
-      rest[Self.columns] = .object(columns)
-      return .object(rest)
-    default: return value
     }
+    rows[BytewiseString(id)] = values
+    rest[row] = .string(id)
+    rest[Self.names] = .list(object.names.filter { $0 != row }.map { .string($0) })
+    rest[Self.columns] = .object(columns)
+    return .object(rest)
   }
 
-  /// Nil if a row is not there.
+  /// A result has a row, or a column of it, that is not there.
+  private struct MissingRow: Error {}
+
+  /// Throws `MissingRow`, and the error of `find`.
   private static func hydrated(
     _ value: DataValue, _ find: (String) throws -> DataObject?
-  ) throws -> DataValue? {
-    switch value {
-    case .list(let values):
-      var found: [DataValue] = []
-      for value in values {
-        guard let value = try hydrated(value, find) else { return nil }
-        found.append(value)
+  ) throws -> DataValue {
+    guard case .object(let object) = value, case .string(let id)? = object[row],
+      case .list(let names)? = object[Self.names]
+    else { return try value.mapParts { try hydrated($0, find) } }
+    guard let values = try find(id) else { throw MissingRow() }
+    var found = DataObject()
+    for case .string(let name) in names {
+      if case .string(let column)? = object[columns]?[name] {
+        guard let value = values[column] else { throw MissingRow() }
+        found[name] = value
+      } else {
+        found[name] = try hydrated(object[name] ?? .null, find)
       }
-      return .list(found)
-    case .object(let object):
-      var found = DataObject()
-      guard case .string(let id)? = object[row], case .list(let names)? = object[Self.names] else {
-        for (name, value) in object.members {
-          guard let value = try hydrated(value, find) else { return nil }
-          found[name] = value
-        }
-        return .object(found)
-      }
-      guard let values = try find(id) else { return nil }
-      for case .string(let name) in names {
-        if case .string(let column)? = object[Self.columns]?[name] {
-          guard let value = values[column] else { return nil }
-          found[name] = value
-        } else {
-          guard let value = try hydrated(object[name] ?? .null, find) else { return nil }
-          found[name] = value
-        }
-      }
-      return .object(found)
-    default: return value
     }
+    return .object(found)
   }
 }
 
 extension ChangeToken {
-  fileprivate var stored: StoredValue { .bytes(bytes) }
-
   /// Of one database, whether this state is older.
   func precedes(_ other: ChangeToken) -> Bool { bytes.lexicographicallyPrecedes(other.bytes) }
 }
@@ -440,21 +423,15 @@ extension ChangeToken {
 extension DataValue {
   /// Without `Projection.rowMember`.
   var withoutRowMembers: DataValue {
-    switch self {
-    case .list(let values): .list(values.map(\.withoutRowMembers))
-    case .object(let object):
-      if let columns = object[Projection.rowMember]?["columns"] {
-        // The value of a column may have a member of this name.
-        .object(
-          DataObject(
-            object.members.compactMap { name, value in
-              name == Projection.rowMember
-                ? nil : (name, columns[name] == nil ? value.withoutRowMembers : value)
-            }))
-      } else {
-        .object(DataObject(object.members.map { ($0, $1.withoutRowMembers) }))
-      }
-    default: self
-    }
+    guard case .object(let object) = self,
+      let columns = object[Projection.rowMember]?["columns"]
+    else { return mapParts(\.withoutRowMembers) }
+    // The value of a column may have a member of this name.
+    return .object(
+      DataObject(
+        object.members.compactMap { name, value in
+          name == Projection.rowMember
+            ? nil : (name, columns[name] == nil ? value.withoutRowMembers : value)
+        }))
   }
 }

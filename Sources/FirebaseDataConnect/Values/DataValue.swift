@@ -86,6 +86,10 @@ public struct DataObject: Hashable, Sendable {
     hasher.combine(values)
   }
 
+  func mapValues(_ body: (DataValue) throws -> DataValue) rethrows -> DataObject {
+    DataObject(list, values: try values.map(body))
+  }
+
   /// The members as pairs.
   public var members: Zip2Sequence<[String], [DataValue]> { zip(names, values) }
 
@@ -141,6 +145,15 @@ extension DataValue {
   public var elements: [DataValue]? { if case .list(let values) = self { values } else { nil } }
   /// The members of an object. Nil for other values.
   public var fields: DataObject? { if case .object(let value) = self { value } else { nil } }
+
+  /// The value with other elements, or with other values of its members.
+  func mapParts(_ body: (DataValue) throws -> DataValue) rethrows -> DataValue {
+    switch self {
+    case .list(let values): .list(try values.map(body))
+    case .object(let object): .object(try object.mapValues(body))
+    default: self
+    }
+  }
 
   /// JSON with sorted names: equal values have equal texts.
   var canonicalText: String {
