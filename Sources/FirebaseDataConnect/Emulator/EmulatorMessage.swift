@@ -24,20 +24,18 @@ enum EmulatorMessage: Sendable {
 
   private static let version: Int64 = 1
 
-  var line: String {
+  var line: String { JSON.object(members).text }
+
+  private var members: [JSON.Member] {
     switch self {
     case .greeting:
-      JSON.object([.init("emulator", .string("hearth")), .init("version", .integer(Self.version))])
-        .text
-    case .answer(let id, .success(let response)):
-      JSON.object([.init("id", .integer(id))] + response.members).text
-    case .answer(let id, .failure(let error)):
-      JSON.object([.init("id", .integer(id))] + Self.members(of: error)).text
-    case .refresh(let id): JSON.object([.init("refresh", .integer(id))]).text
-    case .written(let rows):
-      JSON.object([.init("written", JSON(rows))]).text
-    case .anyWritten: JSON.object([.init("written", .string("all"))]).text
-    case .error(let text): JSON.object([.init("error", .string(text))]).text
+      [.init("emulator", .string("hearth")), .init("version", .integer(Self.version))]
+    case .answer(let id, .success(let response)): [.init("id", .integer(id))] + response.members
+    case .answer(let id, .failure(let error)): [.init("id", .integer(id))] + Self.members(of: error)
+    case .refresh(let id): [.init("refresh", .integer(id))]
+    case .written(let rows): [.init("written", JSON(rows))]
+    case .anyWritten: [.init("written", .string("all"))]
+    case .error(let text): [.init("error", .string(text))]
     }
   }
 

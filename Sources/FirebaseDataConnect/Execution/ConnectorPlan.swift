@@ -141,28 +141,19 @@ final class ConnectorPlan: Sendable {
   // MARK: Declarations
 
   /// The rules of references, which delete or change rows with the rows they refer to.
-  var rules: [FirestoreReferenceRule] { rules { _, _ in true } }
+  var rules: [FirestoreReferenceRule] { rules(notIn: nil) }
 
   /// Those of references for which another plan has no rule.
-  func rules(notIn other: ConnectorPlan) -> [FirestoreReferenceRule] {
-    rules { layout, reference in
-      !other.layouts.values.contains { known in
-        known.table.collectionID == layout.table.collectionID
-          && known.references.contains { $0.name == reference.name }
-      }
-    }
-  }
-
-  private func rules(
-    _ isIncluded: (TableLayout, Reference) -> Bool
-  ) -> [FirestoreReferenceRule] {
-    layouts.values.flatMap { layout in
-      layout.references.filter { isIncluded(layout, $0) }.compactMap { reference in
-        layouts[reference.target].map { target in
-          FirestoreReferenceRule(
-            layout.table.collectionID, field: reference.name, to: target.table.collectionID,
-            onDelete: reference.isNullable ? .nullify : .cascade)
-        }
+  func rules(notIn other: ConnectorPlan?) -> [FirestoreReferenceRule] {
+    layouts.values.flatMap { layout -> [FirestoreReferenceRule] in
+      let known = other?.layouts.values.first { $0.table.collectionID == layout.table.collectionID }
+      return layout.references.compactMap { reference in
+        guard let target = layouts[reference.target],
+          known?.references.contains(where: { $0.name == reference.name }) != true
+        else { return nil }
+        return FirestoreReferenceRule(
+          layout.table.collectionID, field: reference.name, to: target.table.collectionID,
+          onDelete: reference.isNullable ? .nullify : .cascade)
       }
     }
   }

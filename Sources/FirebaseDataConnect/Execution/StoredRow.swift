@@ -179,31 +179,19 @@ extension StoredValue: DocumentValueCodable {
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
-    if container.decodeNil() {
-      self = .null
-    } else if let value = try? container.decode(Bool.self) {
-      self = .bool(value)
-    } else if let value = try? container.decode(Int64.self) {
-      self = .int(value)
-    } else if let value = try? container.decode(Double.self) {
-      self = .double(value)
-    } else if let value = try? container.decode(String.self) {
-      self = .string(value)
-    } else if let value = try? container.decode(Timestamp.self) {
-      self = .timestamp(value)
-    } else if let value = try? container.decode(DocumentReference.self) {
-      self = .reference(value)
-    } else if let value = try? container.decode(VectorValue.self) {
-      self = .vector(value.array)
-    } else if let value = try? container.decode(GeoPoint.self) {
-      self = .geoPoint(value)
-    } else if let value = try? container.decode(Data.self) {
-      self = .bytes(value)
-    } else if let values = try? container.decode([StoredValue].self) {
-      self = .list(values)
-    } else {
-      self = .map(try container.decode(StoredRow.self))
+    /// Nil for a value of another type.
+    func value<T: Decodable>(_ make: (T) -> StoredValue) -> StoredValue? {
+      (try? container.decode(T.self)).map(make)
     }
+    let scalar: StoredValue? =
+      container.decodeNil()
+      ? .null
+      : value(Self.bool) ?? value(Self.int) ?? value(Self.double) ?? value(Self.string)
+        ?? value(Self.timestamp) ?? value(Self.reference)
+        ?? value { (vector: VectorValue) in .vector(vector.array) }
+    self =
+      try scalar ?? value(Self.geoPoint) ?? value(Self.bytes) ?? value(Self.list)
+      ?? Self.map(container.decode(StoredRow.self))
   }
 }
 

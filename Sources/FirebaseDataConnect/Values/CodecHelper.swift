@@ -36,24 +36,17 @@ public struct CodecHelper<Key: CodingKey> {
       }
       return value
     }
-    func isNull() throws -> Bool {
-      guard container.contains(key) else { return true }
-      return try container.decodeNil(forKey: key)
-    }
     func text() throws -> String { try container.decode(String.self, forKey: key) }
-    switch type {
-    case is UUID.Type: return try cast(UUID(dataConnectText: text()))
-    case is UUID?.Type: return try cast(isNull() ? UUID?.none : UUID(dataConnectText: text()))
-    case is Int64.Type: return try cast(Self.int64(key, container))
-    case is Int64?.Type:
-      return try cast(isNull() ? Int64?.none : Self.int64(key, container))
-    case is Timestamp.Type: return try cast(Timestamp(rfc3339: text()))
-    case is Timestamp?.Type:
-      return try cast(isNull() ? Timestamp?.none : Timestamp(rfc3339: text()))
-    default: break
+    if type != UUID.self, type != Int64.self, type != Timestamp.self,
+      let type = type as? any OptionalType.Type,
+      try !container.contains(key) || container.decodeNil(forKey: key)
+    {
+      return try cast(type.absent)
     }
-    if let type = type as? any OptionalType.Type, try isNull() { return try cast(type.absent) }
     switch type {
+    case is UUID.Type, is UUID?.Type: return try cast(UUID(dataConnectText: text()))
+    case is Int64.Type, is Int64?.Type: return try cast(Self.int64(key, container))
+    case is Timestamp.Type, is Timestamp?.Type: return try cast(Timestamp(rfc3339: text()))
     case is [UUID].Type, is [UUID]?.Type:
       return try cast(Self.texts(key, container).map(UUID.init(dataConnectText:)))
     case is [Int64].Type, is [Int64]?.Type: return try cast(Self.int64s(key, container))
