@@ -37,8 +37,7 @@ extension Table {
       case .int, .int64, .float:
         add(.sum, column.type)
         add(.avg, .float)
-        add(.min, column.type)
-        add(.max, column.type)
+        fallthrough
       case .date, .timestamp:
         add(.min, column.type)
         add(.max, column.type)

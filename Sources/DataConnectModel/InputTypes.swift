@@ -107,7 +107,6 @@ extension InputTypes {
   static func operators(of type: ValueType) -> [InputObject] {
     let value = InputShape(.value(type))
     let values = InputShape.list(.value(type))
-    let relative = relativeField(of: type)
     var fields: [InputObject.Field] = []
 
     func add(_ names: [String], expressions: Bool = false) {
@@ -119,7 +118,7 @@ extension InputTypes {
               "\(name)_expr", InputShape(.expression(type)), isLiteralOnly: true,
               form: .expression))
         }
-        if let relative { fields.append(relative(name)) }
+        if let relative = relative(name, type) { fields.append(relative) }
       }
     }
     func groups(_ names: [String]) -> [InputObject.Group] {
@@ -151,7 +150,7 @@ extension InputTypes {
     ]
     if type != .vector {
       fields = []
-      add(["includes", "excludes"], expressions: relative != nil)
+      add(["includes", "excludes"], expressions: [.date, .timestamp].contains(type))
       fields += [.init("includesAll", values), .init("excludesAll", values)]
       result.append(
         InputObject(
@@ -179,24 +178,14 @@ extension InputTypes {
     return result
   }
 
-  private static func relativeField(
-    of type: ValueType
-  ) -> ((String) -> InputObject.Field)? {
-    switch type {
-    case .date:
-      { name in
-        .init(
-          "\(name)_date", InputShape(.object("Date_Relative")), isLiteralOnly: true,
-          form: .relativeDate)
-      }
-    case .timestamp:
-      { name in
-        .init(
-          "\(name)_time", InputShape(.object("Timestamp_Relative")), isLiteralOnly: true,
-          form: .relativeTime)
-      }
-    default: nil
-    }
+  /// `f_date` or `f_time` of a field `f`. Nil for other types.
+  private static func relative(
+    _ name: String, _ type: ValueType, _ subject: InputObject.Subject? = nil
+  ) -> InputObject.Field? {
+    guard type == .date || type == .timestamp else { return nil }
+    return .init(
+      name + (type == .date ? "_date" : "_time"), InputShape(.object("\(type.name)_Relative")),
+      isLiteralOnly: true, subject: subject, form: type == .date ? .relativeDate : .relativeTime)
   }
 }
 
@@ -349,11 +338,9 @@ extension InputTypes {
         if column.type.hasExpressions {
           add("_expr", InputShape(.expression(column.type)), .expression)
         }
-        if column.type == .date {
-          add("_date", InputShape(.object("Date_Relative")), .relativeDate)
-        }
-        if column.type == .timestamp {
-          add("_time", InputShape(.object("Timestamp_Relative")), .relativeTime)
+        if let relative = relative(name, column.type, .column(name)) {
+          names.append(relative.name)
+          fields.append(relative)
         }
         if column.type.hasUpdates {
           add("_update", .list(.object("\(column.type.name)_Update")), .updates)

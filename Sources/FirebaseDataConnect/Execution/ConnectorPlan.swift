@@ -25,24 +25,20 @@ final class ConnectorPlan: Sendable {
     struct Version: Decodable {
       var version: Int
     }
-    let data = Data(json.utf8)
-    let connector: CompiledConnector
-    do {
-      let version = try JSONDecoder().decode(Version.self, from: data).version
-      guard version <= CompiledConnector.currentVersion else {
+    func decoded<Value: Decodable>(_ type: Value.Type) throws(DataConnectInitError) -> Value {
+      do { return try JSONDecoder().decode(type, from: Data(json.utf8)) } catch {
         throw DataConnectInitError(
-          .invalidConnector,
-          "The connector was compiled by a newer version. Update Hearth, or generate the package again."
+          .invalidConnector, "The compiled connector is damaged. Generate the package again.", error
         )
       }
-      connector = try JSONDecoder().decode(CompiledConnector.self, from: data)
-    } catch let error as DataConnectInitError {
-      throw error
-    } catch {
-      throw DataConnectInitError(
-        .invalidConnector, "The compiled connector is damaged. Generate the package again.", error)
     }
-    try self.init(connector)
+    guard try decoded(Version.self).version <= CompiledConnector.currentVersion else {
+      throw DataConnectInitError(
+        .invalidConnector,
+        "The connector was compiled by a newer version. Update Hearth, or generate the package again."
+      )
+    }
+    try self.init(decoded(CompiledConnector.self))
   }
 
   init(_ connector: CompiledConnector) throws(DataConnectInitError) {
@@ -82,9 +78,14 @@ final class ConnectorPlan: Sendable {
 
   var collectionIDs: Set<String> { Set(layouts.values.map(\.table.collectionID)) }
 
+  /// Nil if no table has the collection.
+  func layout(ofCollection id: String) -> TableLayout? {
+    layouts.values.first { $0.table.collectionID == id }
+  }
+
   /// The GraphQL type of a collection's table, or the collection id if no table has the collection.
   func typeName(of collectionID: String) -> String {
-    layouts.values.first { $0.table.collectionID == collectionID }?.table.typeName ?? collectionID
+    layout(ofCollection: collectionID)?.table.typeName ?? collectionID
   }
 
   /// The field of a table with the rows that refer to a row.
@@ -146,7 +147,7 @@ final class ConnectorPlan: Sendable {
   /// Those of references for which another plan has no rule.
   func rules(notIn other: ConnectorPlan?) -> [FirestoreReferenceRule] {
     layouts.values.flatMap { layout -> [FirestoreReferenceRule] in
-      let known = other?.layouts.values.first { $0.table.collectionID == layout.table.collectionID }
+      let known = other?.layout(ofCollection: layout.table.collectionID)
       return layout.references.compactMap { reference in
         guard let target = layouts[reference.target],
           known?.references.contains(where: { $0.name == reference.name }) != true

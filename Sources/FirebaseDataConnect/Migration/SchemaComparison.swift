@@ -51,12 +51,11 @@ struct SchemaComparison {
     let (oldSchema, newSchema) = (old.connector.schema, new.connector.schema)
     emptied = try Self.emptied(old, new)
     for table in newSchema.tables.sorted(by: { $0.collectionID < $1.collectionID }) {
-      guard let before = oldSchema.tables.first(where: { $0.collectionID == table.collectionID })
-      else {
+      guard let before = old.layout(ofCollection: table.collectionID) else {
         add(.additive, table.typeName, "is a new table")
         continue
       }
-      var change = TableChange(old: try old.layout(before.typeName))
+      var change = TableChange(old: before)
       if let reason = emptied[table.typeName] {
         add(.destructive, table.typeName, "\(reason): all rows are deleted")
       } else {
@@ -98,12 +97,8 @@ struct SchemaComparison {
     var emptied: [String: String] = [:]
     var others: [(old: TableLayout, new: TableLayout)] = []
     for table in new.connector.schema.tables {
-      guard
-        let before = old.connector.schema.tables.first(where: {
-          $0.collectionID == table.collectionID
-        })
-      else { continue }
-      let layouts = (old: try old.layout(before.typeName), new: try new.layout(table.typeName))
+      guard let before = old.layout(ofCollection: table.collectionID) else { continue }
+      let layouts = (old: before, new: try new.layout(table.typeName))
       if layouts.old.table.key == table.key, layouts.old.keyTypes == layouts.new.keyTypes {
         others.append(layouts)
       } else {
