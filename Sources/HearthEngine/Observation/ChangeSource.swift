@@ -44,8 +44,6 @@ protocol ChangeSource: AnyObject, Sendable {
 }
 
 extension ChangeSource {
-  func read(_ done: @escaping Completion<any SourceState>) { read(until: nil, done) }
-
   func retryDelay(after error: Status, attempt: Int) -> Duration? { nil }
 }
 
@@ -71,12 +69,6 @@ protocol SourceState: Sendable {
   func fetch(
     _ request: ReadRequest, asOf sequence: UInt64?, isFirst: Bool,
     _ done: @escaping Completion<ReadAnswer>)
-}
-
-extension SourceState {
-  func fetch(_ request: ReadRequest, _ done: @escaping Completion<ReadAnswer>) {
-    fetch(request, asOf: nil, isFirst: false, done)
-  }
 }
 
 extension Status {

@@ -7,6 +7,15 @@ struct ChangeStep: Sendable {
   var isMerged = false
 }
 
+/// The change of a document by one commit, or by several.
+struct DocumentUpdate: Sendable {
+  let path: ResourcePath
+  /// Nil if it did not exist.
+  var old: StoredDocument?
+  /// Nil if it no longer exists.
+  var new: StoredDocument?
+}
+
 /// Collects changes of the log, as far as materialized queries watch their documents.
 ///
 ///     changes ─▶ one step for each commit ─▶ above the limits: one step for all of them

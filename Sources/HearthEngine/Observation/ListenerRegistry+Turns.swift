@@ -148,7 +148,7 @@ extension ListenerRegistry {
   }
 
   private func read() {
-    source.read(continuing { [self] in step(.state($0)) })
+    source.read(until: nil, continuing { [self] in step(.state($0)) })
   }
 
   /// Takes an answer of the source, and makes the next requests.

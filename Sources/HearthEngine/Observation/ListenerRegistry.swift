@@ -342,7 +342,7 @@ final class ListenerRegistry: Sendable {
       }
       guard state.isWatching else { return body(statistics) }
       let sequence = state.sequence
-      source.read { [statistics] result in
+      source.read(until: nil) { [statistics] result in
         var statistics = statistics
         if case .success(let newest) = result {
           statistics.changesBehind = Int(clamping: max(newest.sequence, sequence) - sequence)

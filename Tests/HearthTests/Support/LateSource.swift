@@ -119,7 +119,7 @@ final class LateSource: ChangeSource {
 
   func read(until deadline: ReadDeadline?, _ done: @escaping Completion<any SourceState>) {
     answer(done) { [self] done in
-      base.read { [self] result in
+      base.read(until: nil) { [self] result in
         done(result.map { LateState(base: $0, source: self) })
       }
     }

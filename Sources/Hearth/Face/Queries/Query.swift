@@ -120,23 +120,3 @@ public class Query: NSObject, @unchecked Sendable {
 
   public override var hash: Int { structured.equivalenceHash }
 }
-
-extension Query: Readable {
-  var query: Query { self }
-
-  func request(in firestore: Firestore?) throws(Status) -> ReadRequest {
-    .results(EffectiveQuery(try checked(in: firestore)))
-  }
-
-  func shown(_ answer: ReadAnswer) throws -> QuerySnapshot {
-    QuerySnapshot(self, first: try answer.results)
-  }
-
-  func watched() throws -> SnapshotRegistration.Watched {
-    // In this order: an invalid query does not need a database.
-    let query = try listenable()
-    return (try firestore.database().backend, .results(of: query))
-  }
-
-  func shown(_ event: ResultEvent) -> QuerySnapshot { QuerySnapshot(self, event) }
-}

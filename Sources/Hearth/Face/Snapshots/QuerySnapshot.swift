@@ -117,6 +117,26 @@ public final class QuerySnapshot: NSObject, @unchecked Sendable {
   }
 }
 
+extension Query: Readable {
+  var query: Query { self }
+
+  func request(in firestore: Firestore?) throws(Status) -> ReadRequest {
+    .results(EffectiveQuery(try checked(in: firestore)))
+  }
+
+  func shown(_ answer: ReadAnswer) throws -> QuerySnapshot {
+    QuerySnapshot(self, first: try answer.results)
+  }
+
+  func watched() throws -> SnapshotRegistration.Watched {
+    // In this order: an invalid query does not need a database.
+    let query = try listenable()
+    return (try firestore.database().backend, .results(of: query))
+  }
+
+  func shown(_ event: ResultEvent) -> QuerySnapshot { QuerySnapshot(self, event) }
+}
+
 /// One document's change between two snapshots of a listener.
 public final class DocumentChange: NSObject, @unchecked Sendable {
   // Unchecked: NSObject is not Sendable; everything here is constant.
