@@ -229,7 +229,7 @@ package final class Listener: Recipient {
   /// callback is scheduled when `outbox` is sent.
   func post(
     _ event: ResultEvent, for acknowledgements: [Acknowledgement] = [],
-    _ outbox: inout PendingDeliveries
+    _ outbox: inout CallbackOutbox
   ) {
     post(for: acknowledgements, &outbox) { state in
       // One more than the limit may wait: a later event replaces that one.
@@ -266,7 +266,7 @@ package final class Listener: Recipient {
   }
 
   private func post(for acknowledgements: [Acknowledgement], _ add: (inout State) -> Void) {
-    var outbox = PendingDeliveries()
+    var outbox = CallbackOutbox()
     post(for: acknowledgements, &outbox, add)
     outbox.send()
   }
@@ -274,7 +274,7 @@ package final class Listener: Recipient {
   /// Schedules `deliver`, with the outbox where that can be done for many.
   @inline(__always)
   private func post(
-    for acknowledgements: [Acknowledgement], _ outbox: inout PendingDeliveries,
+    for acknowledgements: [Acknowledgement], _ outbox: inout CallbackOutbox,
     _ add: (inout State) -> Void
   ) {
     let destination = way.destination

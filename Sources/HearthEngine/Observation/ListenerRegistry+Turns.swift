@@ -37,7 +37,7 @@ extension ListenerRegistry {
     var count: Int
     /// An error after which the turn reads again.
     var failure: Status?
-    var outbox = PendingDeliveries()
+    var outbox = CallbackOutbox()
   }
 
   /// The purpose of a turn: done when all materialized queries show the newest state, or after the
@@ -415,7 +415,7 @@ extension ListenerRegistry {
     let firstTaken = state.turn.taken.count - ready.count
     let touched = try touched(by: step, state.router)
     state.counts.visits += touched.count
-    var outbox = PendingDeliveries()
+    var outbox = CallbackOutbox()
     defer {
       outbox.send()
       state.keys.forget()
@@ -440,7 +440,7 @@ extension ListenerRegistry {
 
   private func deliver(
     _ view: MaterializedQuery, _ event: ResultEvent, for acknowledgements: [Acknowledgement],
-    _ outbox: inout PendingDeliveries
+    _ outbox: inout CallbackOutbox
   ) {
     for listener in view.listeners { listener.post(event, for: acknowledgements, &outbox) }
     state.counts.updates += 1

@@ -23,7 +23,7 @@ import Testing
         let listeners = (0...(round % 5)).map { _ in
           listener(on: queue) { untold.withLock { $0 -= 1 } }
         }
-        var outbox = PendingDeliveries()
+        var outbox = CallbackOutbox()
         for listener in listeners { listener.post(ResultEvent(), &outbox) }
         outbox.send()
         queue.async {
@@ -41,7 +41,7 @@ import Testing
     let told = DispatchSemaphore(value: 0)
     let slow = [listener(on: queue) { gate.wait() }, listener(on: queue) { gate.wait() }]
     let others = (0..<200).map { _ in listener(on: queue) { told.signal() } }
-    var outbox = PendingDeliveries()
+    var outbox = CallbackOutbox()
     for listener in slow + others { listener.post(ResultEvent(), &outbox) }
     outbox.send()
     for _ in others where told.wait(timeout: .now() + 120) == .timedOut {
@@ -72,7 +72,7 @@ import Testing
       if isEnough.withLock({ $0 }) {
         ended.signal()
       } else {
-        var outbox = PendingDeliveries()
+        var outbox = CallbackOutbox()
         itself.withLock { $0 }?.post(ResultEvent(), &outbox)
         outbox.send()
       }
@@ -81,7 +81,7 @@ import Testing
     itself.withLock { $0 = busy }
     let told = DispatchSemaphore(value: 0)
     let others = (0..<3).map { _ in listener(on: queue) { told.signal() } }
-    var outbox = PendingDeliveries()
+    var outbox = CallbackOutbox()
     for listener in [busy] + others { listener.post(ResultEvent(), &outbox) }
     outbox.send()
     for _ in others where told.wait(timeout: .now() + 120) == .timedOut {
@@ -131,7 +131,7 @@ import Testing
     let listeners = (0..<1000).map { index in
       listener(on: queue) { told.withLock { $0 += 1 } }
     }
-    var outbox = PendingDeliveries()
+    var outbox = CallbackOutbox()
     for listener in listeners { listener.post(ResultEvent(), &outbox) }
     outbox.send()
     // Stands behind one turn, which serves them all.

@@ -3,7 +3,7 @@ import Synchronization
 /// Listeners that were posted an event, and whose queues have not been notified of it yet.
 ///
 ///     posts ─▶ a batch for each queue ─▶ 64 posts, or the end ─▶ callback queues
-struct PendingDeliveries {
+struct CallbackOutbox {
   /// Listeners of one queue; or others, if a completion waits for all of them or for none.
   struct Batch {
     fileprivate let destination: Listener.Way.Destination
