@@ -22,8 +22,6 @@ extension ListenerRegistry {
     /// The one that later listeners of a target join.
     var shared: [Listener.Target: Int] = [:]
     private(set) var last = 0
-    /// Called when the loads up to a number have their results.
-    var waiters: [(last: Int, body: @Sendable () -> Void)] = []
 
     var isEmpty: Bool { all.isEmpty }
 
@@ -143,7 +141,6 @@ extension ListenerRegistry {
     load.listeners.removeAll(where: \.isRemoved)
     body(load)
     for acknowledgement in load.acknowledgements.values { acknowledgement.release() }
-    callLoadWaiters()
   }
 
   func failLoad(_ number: Int, with status: Status?) {
@@ -151,14 +148,6 @@ extension ListenerRegistry {
       for listener in load.listeners { end(listener, of: load.target, with: status) }
     }
     stopUnlessNeeded()
-  }
-
-  func callLoadWaiters() {
-    guard !state.loads.waiters.isEmpty else { return }
-    let earliest = state.loads.all.keys.min() ?? .max
-    let due = state.loads.waiters.filter { $0.last < earliest }
-    state.loads.waiters.removeAll { $0.last < earliest }
-    for waiter in due { turn { .call(waiter.body) } }
   }
 
   /// Reads the result of a new query, and the earlier one that its listener knows.

@@ -1,4 +1,3 @@
-import Dispatch
 import Logging
 
 /// Turns: one at a time reads the source, applies changes to the affected queries, posts their
@@ -46,7 +45,6 @@ extension ListenerRegistry {
     /// Nothing: the source has signalled, or time has passed.
     case present
     case release([Acknowledgement])
-    case call(@Sendable () -> Void)
     /// Listeners of a query that is there have their first result.
     case join(load: Int)
     /// A query that was read is added, and its listeners have their first result.
@@ -109,7 +107,6 @@ extension ListenerRegistry {
   private func finish(_ goal: Goal?, _ failure: Status?) {
     switch goal {
     case nil, .present: break
-    case .call(let body): body()
     case .release(let committed):
       state.loads.show(committed)
       acknowledgements.startTimer(for: committed)

@@ -201,14 +201,6 @@ final class ListenerRegistry: Sendable {
     if listener.discount() { acknowledgements.remove(target.scope) }
   }
 
-  /// Runs `body` after everything committed before this call is in the mailboxes.
-  func afterEvents(_ body: @escaping @Sendable () -> Void) {
-    inTurn { [self] in
-      state.loads.waiters.append((state.loads.last, body))
-      callLoadWaiters()
-    }
-  }
-
   /// See `Backend.addSyncObserver`.
   func addInSync(_ body: @escaping @Sendable (UInt64) -> Void) -> Int {
     let token = tokens.wrappingAdd(1, ordering: .relaxed).newValue
