@@ -22,18 +22,15 @@ enum CallbackTarget: Sendable {
     }
   }
 
-  /// The queue that these callbacks share with others; nil for an own queue, an executor, and
-  /// actors other than the main actor.
-  var sharedQueue: DispatchQueue? {
-    switch self {
-    case .actor(let actor): actor === MainActor.shared ? Self.main : nil
-    case .queue(let queue): queue
-    case .ownQueue, .executor: nil
+  /// How a listener calls back here.
+  var way: Listener.Way {
+    @Sendable func deliver(_ listener: Listener) { carry { listener.deliver() } }
+    return switch self {
+    case .actor(let actor) where actor === MainActor.shared: .queue(.of(Self.main))
+    case .queue(let queue): .queue(.of(queue))
+    case .ownQueue: .ownQueue(deliver)
+    case .actor, .executor: .schedule(deliver)
     }
-  }
-
-  var isOwnQueue: Bool {
-    if case .ownQueue = self { true } else { false }
   }
 
   /// One object for all: `DispatchQueue.main` returns another object for each call.
@@ -68,24 +65,4 @@ struct Callback<Message>: @unchecked Sendable {
   }
 
   func call(_ message: Message) { body(message) }
-}
-
-extension CallbackTarget {
-  /// Watches, and delivers the snapshots here.
-  func listening<Snapshot>(
-    to watchable: some Watchable<Snapshot>, since token: ChangeToken?,
-    _ callback: Callback<Result<Snapshot, NSError>>
-  ) -> SnapshotRegistration {
-    let way: Listener.Way =
-      if let sharedQueue {
-        .queue(.of(sharedQueue))
-      } else if isOwnQueue {
-        .ownQueue { listener in carry { listener.deliver() } }
-      } else {
-        .schedule { listener in carry { listener.deliver() } }
-      }
-    return SnapshotRegistration(watchable.watched, since: token, way) { result in
-      callback.call(result.map(watchable.shown).mapError { $0.nsError })
-    }
-  }
 }

@@ -1,6 +1,4 @@
-import Dispatch
 import Foundation
-import Synchronization
 
 /// Removes a listener. Any actor may keep a registration and remove it.
 ///
@@ -21,7 +19,7 @@ public protocol ListenerRegistration: NSObjectProtocol, Sendable {
 final class SnapshotRegistration: NSObject, ListenerRegistration, Sendable {
   typealias Watched = (backend: any Backend, target: Listener.Target)
 
-  private let listener: Listener
+  let listener: Listener
   /// Nil if listening could not begin.
   private let watched: Watched?
 
@@ -43,12 +41,6 @@ final class SnapshotRegistration: NSObject, ListenerRegistration, Sendable {
       listener.end(Status(readingFailed: error))
     }
   }
-
-  /// The next event that was not delivered, for a consumer that asks; see `Listener.take`.
-  func nextEvent() -> Result<ResultEvent, Status>? { listener.take() }
-
-  /// No further event will come.
-  var isOver: Bool { listener.isRemoved }
 
   /// As in Firestore, releasing the registration does not end the listener; this does.
   func remove() {

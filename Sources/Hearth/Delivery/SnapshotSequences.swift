@@ -103,25 +103,51 @@ public struct SnapshotsSequence<Element: Sendable>: AsyncSequence, Sendable {
 
   /// Listens from its creation until it is released, or the task of its `next()` is cancelled.
   public struct Iterator: AsyncIteratorProtocol {
-    private let watchable: any Watchable<Element>
-    private let events: SnapshotIterator
+    private let snapshots: WaitingSnapshots<Element>
 
     fileprivate init(_ watchable: any Watchable<Element>, since token: ChangeToken?) {
-      self.watchable = watchable
-      events = SnapshotIterator({ try watchable.watched() }, since: token)
+      snapshots = WaitingSnapshots(watchable, since: token)
     }
 
     public mutating func next() async throws -> Element? { try await next(isolation: #isolation) }
 
     /// Same as `next()`. `for await` calls it, and stays on the actor of its caller.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
-      try await events.next().map { watchable.shown($0) }
+      try await snapshots.next()
     }
   }
 }
 
 @available(*, unavailable)
 extension SnapshotsSequence.Iterator: Sendable {}
+
+/// A listener whose consumer asks for the next snapshot. Buffers as many as a `Listener` does.
+private final class WaitingSnapshots<Snapshot: Sendable>: Sendable {
+  private let watchable: any Watchable<Snapshot>
+  private let signal = AsyncSignal()
+  private let listening: SnapshotRegistration
+
+  init(_ watchable: any Watchable<Snapshot>, since token: ChangeToken?) {
+    self.watchable = watchable
+    let signal = signal
+    listening = SnapshotRegistration(
+      { try watchable.watched() }, since: token, .ask { signal.set() }, callback: { _ in })
+  }
+
+  deinit { listening.remove() }
+
+  func next() async throws -> Snapshot? {
+    let event: ResultEvent? = try await signal.next {
+      switch listening.listener.take() {
+      case .success(let event)?: .element(event)
+      case .failure(let status)?: throw status.nsError
+      case nil: listening.listener.isRemoved ? .end : .nothing
+      }
+    }
+    if event == nil { listening.remove() }
+    return event.map { watchable.shown($0) }
+  }
+}
 
 extension SnapshotsSequence where Element == DocumentSnapshot {
   /// Same as `documentReference.snapshots`: metadata never changes.

@@ -15,6 +15,9 @@ extension Watchable {
     _ callbackTarget: CallbackTarget, since token: ChangeToken? = nil,
     _ listener: @escaping (Snapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    callbackTarget.listening(to: self, since: token, Callback(splitting: listener))
+    let callback = Callback(splitting: listener)
+    return SnapshotRegistration(watched, since: token, callbackTarget.way) { result in
+      callback.call(result.map(shown).mapError { $0.nsError })
+    }
   }
 }
