@@ -1,5 +1,3 @@
-import Foundation
-
 /// A consistent snapshot of the database for several awaited reads.
 ///
 ///     let state = try await db.snapshot()

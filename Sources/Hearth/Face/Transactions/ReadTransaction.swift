@@ -1,4 +1,3 @@
-import Foundation
 import Logging
 
 /// Reads of one consistent state of the database, in a closure; see `Firestore.read`.

@@ -1,5 +1,3 @@
-import Foundation
-
 /// Reads, followed by writes, that are committed as if no other write happened in between; see
 /// `Firestore.runTransaction`.
 ///

@@ -1,5 +1,3 @@
-import Foundation
-
 /// Reads and writes of one closure that are committed together, or not at all; see
 /// `Firestore.write`.
 ///

@@ -269,20 +269,11 @@ extension DocumentReference {
 
   // MARK: Handing over
 
-  /// Without a completion handler, errors are reported as unobserved.
   private func submit(
     _ make: @autoclosure () throws -> Mutation, _ actor: (any Actor)? = nil,
     _ completion: ((Error?) -> Void)? = nil
   ) {
-    let firestore = firestore
-    let done: @Sendable (Status?) -> Void
-    if let completion {
-      let callbackTarget = firestore.callbackTarget(actor)
-      let callback = Callback<NSError?> { completion($0) }
-      done = { callbackTarget.carry($0?.nsError, to: callback) }
-    } else {
-      done = { if let error = $0 { firestore.reportUnobserved(error) } }
-    }
+    let done = firestore.writeHandler(actor, completion)
     do {
       let mutation = try make()
       try firestore.database().backend.submit(

@@ -1,5 +1,3 @@
-import Foundation
-
 extension Firestore {
   /// Encodes `Encodable` values as dictionaries. An encoder that is passed to
   /// `DocumentReference.setData(from:encoder:)` or a similar method decides how the

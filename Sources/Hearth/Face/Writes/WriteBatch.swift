@@ -1,6 +1,3 @@
-import Foundation
-import Synchronization
-
 /// Several writes that are committed together, or not at all.
 ///
 ///     let batch = db.batch()
@@ -49,8 +46,7 @@ public final class WriteBatch: DocumentWrites {
   /// `FirestoreSettings.queueLimitBytes`; beyond it the commit fails with `resourceExhausted`. A
   /// failure goes to `Firestore.unobservedWriteFailureHandler`.
   public func commit() {
-    let firestore = firestore
-    submit { if let status = $0 { firestore.reportUnobserved(status) } }
+    submit(firestore.writeHandler(nil, nil))
   }
 
   /// Submits the batch, and returns before it is committed. `completion` is called when the batch
@@ -62,9 +58,7 @@ public final class WriteBatch: DocumentWrites {
     isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)?
   ) {
     guard let completion else { return commit() }
-    let callbackTarget = firestore.callbackTarget(isolation)
-    let callback = Callback<(any Error)?> { completion($0) }
-    submit(completesAfterListeners: true) { callbackTarget.carry($0?.thrown, to: callback) }
+    submit(completesAfterListeners: true, firestore.writeHandler(isolation, completion))
   }
 
   /// Commits the batch, and returns when it is durable.
@@ -118,4 +112,14 @@ extension Status {
 extension Firestore {
   /// Creates an empty batch of writes.
   public func batch() -> WriteBatch { WriteBatch(self) }
+
+  /// Passes the outcome of a write to its completion handler. Without one, an error is reported as unobserved.
+  func writeHandler(
+    _ actor: (any Actor)?, _ completion: ((Error?) -> Void)?
+  ) -> @Sendable (Status?) -> Void {
+    guard let completion else { return { [self] in if let error = $0 { reportUnobserved(error) } } }
+    let callbackTarget = callbackTarget(actor)
+    let callback = Callback<(any Error)?> { completion($0) }
+    return { callbackTarget.carry($0?.thrown, to: callback) }
+  }
 }
