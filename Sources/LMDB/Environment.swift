@@ -497,18 +497,6 @@ public final class Environment: Sendable {
 
   // MARK: Concurrent with transactions
 
-  /// Flushes the commits that a weaker `durability` has not flushed.
-  public func sync() throws(LMDBError) {
-    try visiting("sync") { (handle) throws(LMDBError) in
-      try self.admit(.sync, "sync")
-      let code = mdb_env_sync(handle, 1)
-      guard code == MDB_SUCCESS else {
-        if code > 0 { self.lock.refuseWriting() }
-        throw self.failure(code, "sync")
-      }
-    }
-  }
-
   /// Frees the slots of readers whose process died, and returns their number. Also done at open,
   /// every ten seconds of writing, and when slots run out.
   @discardableResult

@@ -128,10 +128,7 @@ protocol Callbacks: AnyObject, Sendable {
 /// The writer asks whether any listener watches what a request touches. If none does, the writer
 /// completes the request itself.
 final class Acknowledgements: Sendable {
-  /// How long a completion waits for callbacks.
-  static let patience = Duration.milliseconds(100)
-
-  private struct Waiting {
+  struct Waiting {
     var acknowledgements: Deque<(deadline: ContinuousClock.Instant, Acknowledgement)> = []
     var isTimerSet = false
   }
@@ -140,10 +137,10 @@ final class Acknowledgements: Sendable {
   private let scopes = Guarded(WatchedScopes())
   /// Ordered by sequence. Taken by the registry.
   private let expected = Guarded<Deque<Acknowledgement>>([])
-  private let waiting = Guarded(Waiting())
+  let waiting = Guarded(Waiting())
   private let commitHandler = Guarded<(@Sendable ([Acknowledgement]) -> Void)?>(nil)
-  private let lateHandler = Guarded<(@Sendable ([any Recipient]) -> Void)?>(nil)
-  private let timer = DispatchQueue(label: "hearth.acknowledgements")
+  let lateHandler = Guarded<(@Sendable ([any Recipient]) -> Void)?>(nil)
+  let timer = DispatchQueue(label: "hearth.acknowledgements")
 
   /// - Parameters:
   ///   - committed: Called after a commit. Releases each acknowledgement once the listeners it
@@ -205,20 +202,6 @@ final class Acknowledgements: Sendable {
 
   // MARK: The registry's side
 
-  /// Starts the timeout. The callbacks are scheduled already: on one queue they run before the
-  /// completions, even after the timeout.
-  func startTimer(for acknowledgements: [Acknowledgement]) {
-    let deadline = ContinuousClock.now + Self.patience
-    let mustSet = waiting.withLock { waiting in
-      for acknowledgement in acknowledgements {
-        waiting.acknowledgements.append((deadline, acknowledgement))
-      }
-      defer { waiting.isTimerSet = true }
-      return !waiting.isTimerSet
-    }
-    if mustSet { setTimer(Self.patience) }
-  }
-
   /// Removes and returns those of commits up to this sequence. No other caller gets them.
   func take(upTo sequence: UInt64) -> [Acknowledgement] {
     expected.withLock { expected in
@@ -234,35 +217,6 @@ final class Acknowledgements: Sendable {
   /// As `take`, but removes nothing.
   func peek(upTo sequence: UInt64) -> [Acknowledgement] {
     expected.withLock { expected in expected.prefix { $0.sequence <= sequence } }
-  }
-
-  // MARK: The timer
-
-  private func setTimer(_ delay: Duration) {
-    // Retains `self` until then: waiting writes complete even if the database is released.
-    timer.asyncAfter(deadline: .now() + delay / .seconds(1)) { [self] in expire() }
-  }
-
-  private func expire() {
-    let now = ContinuousClock.now
-    let (due, next) = waiting.withLock { waiting in
-      var due: [Acknowledgement] = []
-      while let first = waiting.acknowledgements.first, first.deadline <= now {
-        due.append(first.1)
-        waiting.acknowledgements.removeFirst()
-      }
-      let next = waiting.acknowledgements.first?.deadline
-      waiting.isTimerSet = next != nil
-      return (due, next)
-    }
-    var late: [any Recipient] = []
-    for acknowledgement in due {
-      for callbacks in acknowledgement.expire() {
-        late += callbacks.becomeLate(for: acknowledgement)
-      }
-    }
-    if !late.isEmpty { lateHandler.withLock(\.self)?(late) }
-    if let next { setTimer(max(.zero, next - now)) }
   }
 }
 
