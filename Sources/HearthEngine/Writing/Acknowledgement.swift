@@ -177,6 +177,18 @@ final class Acknowledgements: Sendable {
 
   // MARK: The writer's side
 
+  /// The acknowledgement of a request that has succeeded; nil if no listener watches what it touches.
+  ///
+  /// - Parameter paths: The documents that it touches.
+  func acknowledgement(
+    of request: WriteRequest, _ outcome: Writer.Outcome, _ paths: (CommitResult) -> [ResourcePath]
+  ) -> Acknowledgement? {
+    guard let origin = request.origin, case .success(let result) = outcome else { return nil }
+    let paths = paths(result)
+    guard concern(paths) else { return nil }
+    return Acknowledgement(result.sequence, paths, from: origin, complete: request.complete)
+  }
+
   /// Called before the commit: a reader that finds the changes in the log also finds these.
   func expect(_ acknowledgements: [Acknowledgement]) {
     expected.withLock { $0.append(contentsOf: acknowledgements) }

@@ -1,6 +1,3 @@
-import Foundation
-import Synchronization
-
 /// A location in a user's source.
 package struct CallSite: Sendable, CustomStringConvertible {
   package let file: StaticString

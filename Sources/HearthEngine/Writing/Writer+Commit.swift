@@ -1,7 +1,6 @@
 import Foundation
 internal import LMDB
 import Logging
-import Synchronization
 
 /// Plans and commits the requests of one group.
 extension Writer {
@@ -148,13 +147,10 @@ extension Writer {
     var expected: [Acknowledgement] = []
     var byPosition: [Int: Acknowledgement] = [:]
     for (position, (request, outcome)) in zip(requests, outcomes).enumerated() {
-      guard let origin = request.origin, case .mutations(let mutations, on: _) = request.work,
-        case .success(let result) = outcome
-      else { continue }
-      let paths = mutations.map(\.path) + result.cascaded
-      guard acknowledgements.concern(paths) else { continue }
-      let acknowledgement = Acknowledgement(
-        result.sequence, paths, from: origin, complete: request.complete)
+      let acknowledgement = acknowledgements.acknowledgement(of: request, outcome) { result in
+        request.mutations.map(\.path) + result.cascaded
+      }
+      guard let acknowledgement else { continue }
       expected.append(acknowledgement)
       byPosition[position] = acknowledgement
     }

@@ -1,6 +1,5 @@
 import DequeModule
 import Foundation
-internal import LMDB
 import Logging
 import Synchronization
 

@@ -1,9 +1,3 @@
-import DequeModule
-import Foundation
-internal import LMDB
-import Logging
-import Synchronization
-
 /// The state of the file at one moment.
 package struct StorageUse: Sendable {
   package var fileBytes: Int

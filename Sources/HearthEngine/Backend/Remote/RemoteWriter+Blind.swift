@@ -32,27 +32,22 @@ extension RemoteWriter {
       return nil
     }
     var others: [WriteRequest] = []
-    var outcomes: [(request: WriteRequest, outcome: Result<CommitResult, Status>)] = []
-    var expected: [Int: Acknowledgement] = [:]
+    var outcomes: [Outcome] = []
     for wave in plan.jobs.indices {
       guard let results = plan.outcomes(of: wave, in: answer) else {
         others += plan.jobs[wave].map { requests[$0] }
         continue
       }
-      for (number, outcome, changed) in results {
+      for (number, result, changed) in results {
         let request = requests[number]
-        if isWatched, let origin = request.origin, case .success(let result) = outcome,
-          acknowledgements.concern(changed)
-        {
-          expected[outcomes.count] = Acknowledgement(
-            result.sequence, changed, from: origin, complete: request.complete)
-        }
-        outcomes.append((request, outcome))
+        let acknowledgement =
+          isWatched ? acknowledgements.acknowledgement(of: request, result) { _ in changed } : nil
+        outcomes.append((request, result, acknowledgement))
       }
     }
-    acknowledgements.expect(expected.sorted { $0.key < $1.key }.map(\.value))
+    acknowledgements.expect(outcomes.compactMap(\.acknowledgement))
     if isWatched { source.releaseReads() }
-    if !outcomes.isEmpty { finish(outcomes, expected) }
+    if !outcomes.isEmpty { finish(outcomes) }
     return others
   }
 }

@@ -26,6 +26,11 @@ final class RemoteWriter: Sendable {
     }
   }
 
+  /// A request with its result. An acknowledgement completes it, if listeners are waited for.
+  typealias Outcome = (
+    request: WriteRequest, result: Result<CommitResult, Status>, acknowledgement: Acknowledgement?
+  )
+
   private struct Shared {
     var items: Deque<Item> = []
     var isRunning = false
@@ -255,7 +260,7 @@ final class RemoteWriter: Sendable {
     // These were never sent, whatever has become of the batch.
     let unsent = Status(
       .unavailable, "The server could not be reached in time. Nothing was applied.", cause: error)
-    finish(ended.map { ($0, .failure(error)) } + late.map { ($0, .failure(unsent)) })
+    finish(ended.map { ($0, .failure(error), nil) } + late.map { ($0, .failure(unsent), nil) })
   }
 
   /// Holds the lock until the transaction ends, or for a second.
@@ -274,7 +279,7 @@ final class RemoteWriter: Sendable {
       }
     } catch {
       if !hasBegun { return begun(.failure(error)) }
-      if let request { finish([(request, .failure(error))], isHeld: true) }
+      if let request { finish([(request, .failure(error), nil)], isHeld: true) }
     }
   }
 
@@ -331,21 +336,16 @@ final class RemoteWriter: Sendable {
       state, StoreState(answer.record), now: now(), notAfter: latestTime,
       documentCount: paths.count)
     try prepare(plan, requests)
-    var outcomes: [(request: WriteRequest, outcome: Result<CommitResult, Status>)] = []
-    var expected: [Int: Acknowledgement] = [:]
+    var outcomes: [Outcome] = []
     for request in requests {
       let counted = state.changes.count
-      let outcome = outcome(of: request, in: &plan)
+      let result = outcome(of: request, in: &plan)
       // The connection's failure is that of all requests.
       if let failure = state.failure { throw failure }
-      if let origin = request.origin, case .success(let result) = outcome {
-        let changed = state.changes[counted...].map(\.path)
-        if !changed.isEmpty, acknowledgements.concern(changed) {
-          expected[outcomes.count] = Acknowledgement(
-            result.sequence, changed, from: origin, complete: request.complete)
-        }
+      let acknowledgement = acknowledgements.acknowledgement(of: request, result) { _ in
+        state.changes[counted...].map(\.path)
       }
-      outcomes.append((request, outcome))
+      outcomes.append((request, result, acknowledgement))
     }
     // Nothing to store: not even the time of a commit without changes.
     guard let newest = plan.newestTime else { return finish(outcomes, isHeld: isHeld) }
@@ -364,13 +364,13 @@ final class RemoteWriter: Sendable {
     if newest.microseconds > batch.record.time {
       batch.record.readTime = max(batch.record.readTime, newest.microseconds)
     }
-    let waiting = expected.sorted { $0.key < $1.key }.map(\.value)
+    let waiting = outcomes.compactMap(\.acknowledgement)
     acknowledgements.expect(waiting)
     do throws(Status) { try writing.commit(batch) } catch {
       acknowledgements.withdraw(waiting)
       throw error
     }
-    finish(outcomes, expected, isHeld: isHeld)
+    finish(outcomes, isHeld: isHeld)
   }
 
   private func catalogue(
@@ -400,10 +400,7 @@ final class RemoteWriter: Sendable {
   }
 
   /// - Parameter isHeld: The request was not in the queue.
-  func finish(
-    _ outcomes: [(request: WriteRequest, outcome: Result<CommitResult, Status>)],
-    _ expected: [Int: Acknowledgement] = [:], isHeld: Bool = false
-  ) {
+  func finish(_ outcomes: [Outcome], isHeld: Bool = false) {
     if !isHeld {
       let unawaited = outcomes.count { $0.request.isTracked }
       let bytes = outcomes.reduce(0) { $0 + $1.request.countedBytes }
@@ -413,19 +410,19 @@ final class RemoteWriter: Sendable {
         shared.waitingBytes -= bytes
       }
     }
-    for case (_, .success(let result)) in outcomes {
+    for case .success(let result) in outcomes.lazy.map(\.result) {
       horizon.note(result.sequence, result.commitTime.microseconds)
     }
     source.noteCommit()
-    for (position, (request, outcome)) in outcomes.enumerated() {
-      request.closure?.release()
-      guard let acknowledgement = expected[position] else {
-        request.complete(outcome)
+    for outcome in outcomes {
+      outcome.request.closure?.release()
+      guard let acknowledgement = outcome.acknowledgement else {
+        outcome.request.complete(outcome.result)
         continue
       }
-      acknowledgement.commit(outcome)
+      acknowledgement.commit(outcome.result)
     }
-    let waiting = expected.sorted { $0.key < $1.key }.map(\.value)
+    let waiting = outcomes.compactMap(\.acknowledgement)
     acknowledgements.noteCommit(of: waiting)
     for acknowledgement in waiting { acknowledgement.release() }
   }
