@@ -111,10 +111,10 @@ extension EmbeddedBackend: FileBackend {
     from path: String, skippingInvalidLines: Bool, _ progress: MaintenanceHandler?
   ) async throws -> ImportReport {
     try await MaintenanceReporter.run(progress) { [self] progress in
-      let report = try DocumentImport.run(
+      let (report, definitions, _) = try DocumentImport.run(
         from: path, into: writer, skippingInvalidLines: skippingInvalidLines, progress: progress)
-      try report.definitions.adopt(into: store, indexes)
-      return report.publicReport
+      try definitions.adopt(into: store, indexes)
+      return report
     }
   }
 

@@ -62,8 +62,7 @@ extension EmbeddedBackend {
       try await MaintenanceReporter.run(progress) { [configuration] progress in
         try DocumentImport.build(
           from: path, to: target, configuration, keepingTimes: keepingTimes,
-          skippingInvalidLines: skippingInvalidLines, progress: progress
-        ).publicReport
+          skippingInvalidLines: skippingInvalidLines, progress: progress)
       }
     }
   }

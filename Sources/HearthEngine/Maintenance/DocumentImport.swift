@@ -1,15 +1,14 @@
 import Foundation
 internal import HearthText
-internal import LMDB
 
 /// The result of an import.
 public struct ImportReport: Sendable, Hashable {
   /// Number of documents that were imported, including those that were there already.
-  public var documents: Int
+  public var documents = 0
   /// The first 100 lines that were skipped.
-  public var invalidLines: [InvalidLine]
+  public var invalidLines: [InvalidLine] = []
   /// Number of lines that were skipped.
-  public var invalidLineCount: Int
+  public var invalidLineCount = 0
 
   /// A line that could not be imported.
   public struct InvalidLine: Sendable, Hashable {
@@ -28,27 +27,10 @@ public struct ImportReport: Sendable, Hashable {
 /// Each line replaces the whole document. An import that was interrupted can be repeated from the
 /// beginning: documents that are there already do not change, and their listeners are not called.
 final class DocumentImport {
-  struct Report: Sendable, Equatable {
-    /// Number of documents that were imported, including those that were there already.
-    var documents = 0
-    /// TTL policies and indexes of the export's header.
-    var definitions = ExportedDefinitions()
-    /// Of the export's header, if it has one.
-    var commitTime: Instant?
-    /// The first 100 lines that could not be imported.
-    var invalidLines: [ExportedLines.InvalidLine] = []
-    var invalidLineCount = 0
-
-    /// The public form of this report.
-    var publicReport: ImportReport {
-      ImportReport(
-        documents: documents,
-        invalidLines: invalidLines.map {
-          ImportReport.InvalidLine(line: $0.line, problem: $0.problem)
-        },
-        invalidLineCount: invalidLineCount)
-    }
-  }
+  /// The report, with the TTL policies, indexes and commit time of the export's header.
+  typealias Outcome = (
+    report: ImportReport, definitions: ExportedDefinitions, commitTime: Instant?
+  )
 
   static let batchBytes = 1 << 20
   static let batchesUnderWay = 8
@@ -82,18 +64,17 @@ final class DocumentImport {
   static func run(
     from path: String, into writer: Writer, skippingInvalidLines: Bool,
     progress: MaintenanceReporter = .silent
-  ) throws -> Report {
+  ) throws -> Outcome {
     let work = DocumentImport(writer)
     defer { work.drain() }
-    var report = Report()
-    try readLines(of: path, skippingInvalidLines, &report, progress) { line in
+    let outcome = try readLines(of: path, skippingInvalidLines, progress) { line in
       try work.add(line)
       try work.underWay.throwFailure()
     }
     try work.send()
     work.drain()
     try work.underWay.throwFailure()
-    return report
+    return outcome
   }
 
   /// Builds a new file, which appears at `target` once it is complete. Documents get the times of
@@ -101,30 +82,31 @@ final class DocumentImport {
   static func build(
     from path: String, to target: String, _ configuration: StoreConfiguration,
     keepingTimes: Bool = true, skippingInvalidLines: Bool, progress: MaintenanceReporter = .silent
-  ) throws -> Report {
+  ) throws -> ImportReport {
     try FileCopy.beside(target, replacing: false) { file in
       let attributes = try? FileManager.default.attributesOfItem(atPath: path)
       let bytes = (attributes?[.size] as? NSNumber)?.intValue ?? 0
       let builder = try StoreBuilder(path: file.path, expectedBytes: bytes, configuration)
-      var report = Report()
       let now = configuration.now()
       guard now <= .latest else { throw Status.commitTime(now, after: .latest) }
       // Another machine's clock may be ahead, by up to a day.
       let latest = keepingTimes ? Instant(microseconds: now.microseconds &+ 86_400_000_000) : nil
-      try readLines(of: path, latestTime: latest, skippingInvalidLines, &report, progress) { line in
+      let (report, definitions, commitTime) = try readLines(
+        of: path, latestTime: latest, skippingInvalidLines, progress
+      ) { line in
         var line = line
         if !keepingTimes { (line.createTime, line.updateTime) = (nil, nil) }
         try builder.put(line, now: now)
       }
       var state = StoreState()
-      if keepingTimes { state.lastCommitTime = report.commitTime ?? state.lastCommitTime }
+      if keepingTimes { state.lastCommitTime = commitTime ?? state.lastCommitTime }
       try builder.complete(state)
-      let expiry = report.definitions.expiry
-      if !expiry.rules.isEmpty {
-        try builder.put(builder.store.tables.meta, TTLPolicies.key, expiry.encoded())
+      if !definitions.expiry.rules.isEmpty {
+        try builder.put(
+          builder.store.tables.meta, TTLPolicies.key, definitions.expiry.encoded())
       }
       try builder.finish()
-      try IndexManager.build(builder.store, adopting: report.definitions.indexes)
+      try IndexManager.build(builder.store, adopting: definitions.indexes)
       try builder.finish()
       builder.close()
       _ = try FileCopy.verified(file.path, configuration, progress)
@@ -134,10 +116,9 @@ final class DocumentImport {
 
   private static func readLines(
     of path: String, latestTime: Instant? = nil, _ skippingInvalidLines: Bool,
-    _ report: inout Report,
-    _ progress: MaintenanceReporter,
-    _ body: (DocumentJSON.Line) throws -> Void
-  ) throws {
+    _ progress: MaintenanceReporter, _ body: (DocumentJSON.Line) throws -> Void
+  ) throws -> Outcome {
+    var report = ImportReport()
     var lines = try ExportedLines(path: path, latestTime: latestTime)
     while true {
       do {
@@ -161,8 +142,7 @@ final class DocumentImport {
       throw Status.invalidArgument("\(path.legible) has no document, and is not an export.\(first)")
     }
     try lines.report(progress)
-    report.definitions = lines.definitions
-    report.commitTime = lines.commitTime
+    return (report, lines.definitions, lines.commitTime)
   }
 
   // MARK: Batches

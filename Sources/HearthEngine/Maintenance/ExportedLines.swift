@@ -6,13 +6,6 @@ internal import HearthText
 /// A line that is not a document is a fault, reported with its number. So is the missing last line
 /// of a file that begins as an export: the file was truncated.
 struct ExportedLines: ~Copyable {
-  /// A line that an import cannot use.
-  struct InvalidLine: Sendable, Equatable {
-    /// Number of the line, starting at 1.
-    package var line: Int
-    package var problem: String
-  }
-
   private let path: String
   private let file: FileHandle
   private let totalBytes: Int
@@ -110,13 +103,13 @@ struct ExportedLines: ~Copyable {
   }
 
   private func fault(_ problem: String) -> InvalidLineError {
-    InvalidLineError(invalidLine: InvalidLine(line: lineNumber, problem: problem))
+    InvalidLineError(invalidLine: .init(line: lineNumber, problem: problem))
   }
 
   private struct UnknownVersion: Error {}
 
   struct InvalidLineError: Error {
-    let invalidLine: InvalidLine
+    let invalidLine: ImportReport.InvalidLine
   }
 
   /// Checks the limits of every database here, so that an error is reported with its line.

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The progress of a long maintenance operation: a check, a backup, an export.
 public struct MaintenanceProgress: Sendable, Hashable {
   /// A kind of work that an operation does.
@@ -48,21 +46,15 @@ struct MaintenanceReporter: Sendable {
     _ handler: MaintenanceHandler?,
     _ body: @escaping @Sendable (MaintenanceReporter) throws -> Result
   ) async throws -> Result {
-    let isCancelled = Flag()
+    let cancellation = CancellationSignal()
     let progress = MaintenanceReporter { progress in
-      if isCancelled.isSet { throw CancellationError() }
+      if cancellation.isCancelled { throw CancellationError() }
       handler?(progress)
     }
     return try await withTaskCancellationHandler {
       try await onBlockingThread { try body(progress) }
     } onCancel: {
-      isCancelled.set()
+      cancellation.cancel()
     }
-  }
-
-  private final class Flag: Sendable {
-    private let flag = Atomic<Bool>(false)
-    var isSet: Bool { flag.load(ordering: .relaxed) }
-    func set() { flag.store(true, ordering: .relaxed) }
   }
 }
