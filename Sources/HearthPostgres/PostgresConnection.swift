@@ -36,6 +36,9 @@
       field(row, column).map { $0.reduce(0) { $0 << 8 | Int64($1) } }
     }
 
+    /// The integer of a statement that returns one row at most; nil without a row.
+    var first: Int64? { count == 0 ? nil : integer(0, 0) }
+
     func isTrue(_ row: Int, _ column: Int) -> Bool { field(row, column)?.first == 1 }
   }
 

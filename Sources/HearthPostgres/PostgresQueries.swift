@@ -3,8 +3,11 @@
 
   /// A `RemoteRead` as statements, and its answer from their rows.
   struct PostgresQueries {
-    private let request: RemoteRead
-    let statements: [PostgresStatement]
+    private(set) var statements: [PostgresStatement]
+    /// Each adds the rows of a statement to the answer; the first statement has none.
+    private var readers: [Reader] = []
+
+    private typealias Reader = (PostgresRows, inout RemoteAnswer) throws(Status) -> Void
 
     private static let record = """
       SELECT history, sequence, time, first_logged, trimmed_time, generation, read_time,
@@ -14,43 +17,89 @@
 
     /// - Parameter locks: Takes the lock on all commits first.
     init(_ request: RemoteRead, locks: Bool = false) {
-      self.request = request
-      var statements = [PostgresStatement(locks ? Self.record + " FOR UPDATE" : Self.record)]
-      for scope in request.scopes { statements.append(Self.documents(in: scope)) }
-      if let changes = request.changes { statements.append(Self.changes(changes)) }
+      statements = [PostgresStatement(locks ? Self.record + " FOR UPDATE" : Self.record)]
+      for scope in request.scopes {
+        let isPage =
+          switch scope {
+          case .entries(_, _, .some), .collection(_, .some): true
+          default: false
+          }
+        add(Self.documents(in: scope)) { rows, answer in
+          answer.documents.reserveCapacity(answer.documents.count + rows.count)
+          for row in 0..<rows.count {
+            answer.documents.append(
+              RemoteDocument(
+                name: rows.bytes(row, 0) ?? [],
+                version: RemoteVersion(
+                  sequence: UInt64(bitPattern: rows.integer(row, 1) ?? 0),
+                  createTime: rows.integer(row, 2) ?? 0, updateTime: rows.integer(row, 3) ?? 0,
+                  body: rows.bytes(row, 4) ?? [])))
+            if isPage, rows.isTrue(row, 5) { answer.isInexact = true }
+          }
+        }
+      }
+      if let changes = request.changes {
+        add(Self.changes(changes)) { rows, answer in
+          answer.changes = (0..<rows.count).map { Self.change(rows, $0) }
+        }
+      }
       if let sequence = request.undoesChangesAfter {
         for scope in request.changedScopes {
-          statements.append(Self.formerVersions(in: scope, after: sequence))
+          add(Self.formerVersions(in: scope, after: sequence)) { rows, answer in
+            answer.formerVersions += (0..<rows.count).map { row in
+              let sequence = rows.integer(row, 1).map { UInt64(bitPattern: $0) }
+              return (rows.bytes(row, 0) ?? [], Self.version(sequence, rows, row, 2))
+            }
+          }
         }
       }
       if let scope = request.names {
         let (condition, parameters) = Self.condition(scope, on: "d", from: 1)
-        statements.append(
-          PostgresStatement("SELECT d.name FROM hearth_documents d WHERE \(condition)", parameters))
+        add(
+          PostgresStatement("SELECT d.name FROM hearth_documents d WHERE \(condition)", parameters)
+        ) { rows, answer in answer.names = (0..<rows.count).map { rows.bytes($0, 0) ?? [] } }
       }
       if let time = request.lastChangeAt {
-        statements.append(
+        add(
           PostgresStatement(
             """
             SELECT sequence FROM hearth_log WHERE time <= $1::bigint
             ORDER BY time DESC, sequence DESC LIMIT 1
             """,
-            [PostgresParameter.integer(time)]))
+            [PostgresParameter.integer(time)])
+        ) { rows, answer in answer.lastChangeAt = rows.first.map { UInt64(bitPattern: $0) } }
       }
-      if let limit = request.logLimitBytes { statements.append(Self.excess(over: limit)) }
+      if let limit = request.logLimitBytes {
+        add(Self.excess(over: limit)) { rows, answer throws(Status) in
+          answer.lastExcess = try Self.single(rows).map { UInt64(bitPattern: $0) }
+        }
+      }
       if let sequence = request.timeOf {
-        statements.append(
+        add(
           PostgresStatement(
             "SELECT time FROM hearth_log WHERE sequence = $1::bigint",
-            [PostgresParameter.integer(Int64(bitPattern: sequence))]))
+            [PostgresParameter.integer(Int64(bitPattern: sequence))])
+        ) { rows, answer in answer.timeOf = rows.first }
       }
       if request.withIndexes {
-        statements.append(PostgresStatement("SELECT number, record FROM hearth_indexes"))
+        add(PostgresStatement("SELECT number, record FROM hearth_indexes")) { rows, answer in
+          for row in 0..<rows.count {
+            answer.indexes[UInt32(truncatingIfNeeded: rows.integer(row, 0) ?? 0)] = rows.bytes(
+              row, 1)
+          }
+        }
       }
       if request.withCount {
-        statements.append(PostgresStatement("SELECT count(*) FROM hearth_documents"))
+        add(PostgresStatement("SELECT count(*) FROM hearth_documents")) {
+          rows, answer throws(Status) in
+          answer.count = try Self.single(rows)
+        }
       }
-      self.statements = statements
+    }
+
+    private mutating func add(_ statement: PostgresStatement, _ reader: @escaping Reader) {
+      statements.append(statement)
+      readers.append(reader)
     }
 
     // MARK: Statements
@@ -243,8 +292,7 @@
 
     /// The answer, from the rows of the statements.
     func answer(_ results: [PostgresRows]) throws(Status) -> RemoteAnswer {
-      var results = results[...]
-      guard let rows = results.popFirst(), rows.count == 1 else {
+      guard let rows = results.first, rows.count == 1 else {
         throw Status(.dataLoss, "The record of the store is missing.")
       }
       func number(_ column: Int) -> Int64 { rows.integer(0, column) ?? 0 }
@@ -258,70 +306,15 @@
           sequence: UInt64(bitPattern: number(1)), time: number(2),
           firstLogged: UInt64(bitPattern: number(3)), trimmedTime: number(4),
           generation: UInt64(bitPattern: number(5)), readTime: number(6)))
-      for scope in request.scopes {
-        guard let rows = results.popFirst() else { throw Self.incomplete }
-        let isPage =
-          switch scope {
-          case .entries(_, _, .some), .collection(_, .some): true
-          default: false
-          }
-        answer.documents.reserveCapacity(answer.documents.count + rows.count)
-        for row in 0..<rows.count {
-          answer.documents.append(
-            RemoteDocument(
-              name: rows.bytes(row, 0) ?? [],
-              version: RemoteVersion(
-                sequence: UInt64(bitPattern: rows.integer(row, 1) ?? 0),
-                createTime: rows.integer(row, 2) ?? 0, updateTime: rows.integer(row, 3) ?? 0,
-                body: rows.bytes(row, 4) ?? [])))
-          if isPage, rows.isTrue(row, 5) { answer.isInexact = true }
-        }
-      }
-      if request.changes != nil {
-        guard let rows = results.popFirst() else { throw Self.incomplete }
-        answer.changes = (0..<rows.count).map { Self.change(rows, $0) }
-      }
-      if request.undoesChangesAfter != nil {
-        for _ in request.changedScopes {
-          guard let rows = results.popFirst() else { throw Self.incomplete }
-          for row in 0..<rows.count {
-            answer.formerVersions.append(
-              (
-                rows.bytes(row, 0) ?? [],
-                Self.version(rows.integer(row, 1).map { UInt64(bitPattern: $0) }, rows, row, 2)
-              ))
-          }
-        }
-      }
-      if request.names != nil {
-        guard let rows = results.popFirst() else { throw Self.incomplete }
-        for row in 0..<rows.count { answer.names.append(rows.bytes(row, 0) ?? []) }
-      }
-      if request.lastChangeAt != nil {
-        guard let rows = results.popFirst() else { throw Self.incomplete }
-        if rows.count > 0 {
-          answer.lastChangeAt = rows.integer(0, 0).map { UInt64(bitPattern: $0) }
-        }
-      }
-      if request.logLimitBytes != nil {
-        guard let rows = results.popFirst(), rows.count == 1 else { throw Self.incomplete }
-        answer.lastExcess = rows.integer(0, 0).map { UInt64(bitPattern: $0) }
-      }
-      if request.timeOf != nil {
-        guard let rows = results.popFirst() else { throw Self.incomplete }
-        answer.timeOf = rows.count == 0 ? nil : rows.integer(0, 0)
-      }
-      if request.withIndexes {
-        guard let rows = results.popFirst() else { throw Self.incomplete }
-        for row in 0..<rows.count {
-          answer.indexes[UInt32(truncatingIfNeeded: rows.integer(row, 0) ?? 0)] = rows.bytes(row, 1)
-        }
-      }
-      if request.withCount {
-        guard let rows = results.popFirst(), rows.count == 1 else { throw Self.incomplete }
-        answer.count = rows.integer(0, 0)
-      }
+      guard results.count > readers.count else { throw Self.incomplete }
+      for (read, rows) in zip(readers, results.dropFirst()) { try read(rows, &answer) }
       return answer
+    }
+
+    /// The number of a statement that has one row.
+    private static func single(_ rows: PostgresRows) throws(Status) -> Int64? {
+      guard rows.count == 1 else { throw incomplete }
+      return rows.first
     }
 
     private static func change(_ rows: PostgresRows, _ row: Int) -> RemoteLoggedChange {
