@@ -27,13 +27,11 @@
         add(Self.documents(in: scope)) { rows, answer in
           answer.documents.reserveCapacity(answer.documents.count + rows.count)
           for row in 0..<rows.count {
-            answer.documents.append(
-              RemoteDocument(
-                name: rows.bytes(row, 0) ?? [],
-                version: RemoteVersion(
-                  sequence: UInt64(bitPattern: rows.integer(row, 1) ?? 0),
-                  createTime: rows.integer(row, 2) ?? 0, updateTime: rows.integer(row, 3) ?? 0,
-                  body: rows.bytes(row, 4) ?? [])))
+            let version = RemoteVersion(
+              sequence: UInt64(bitPattern: rows.integer(row, 1) ?? 0),
+              createTime: rows.integer(row, 2) ?? 0, updateTime: rows.integer(row, 3) ?? 0,
+              body: rows.bytes(row, 4) ?? [])
+            answer.documents.append((rows.bytes(row, 0) ?? [], version))
             if isPage, rows.isTrue(row, 5) { answer.isInexact = true }
           }
         }

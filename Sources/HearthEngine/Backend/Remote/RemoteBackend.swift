@@ -153,8 +153,7 @@ package final class RemoteBackend: Sendable {
   /// The sequence of the last change at or before a time.
   private func sequence(at time: Timestamp) throws(Status) -> UInt64 {
     let time = Instant(time)
-    var request = RemoteRead()
-    request.lastChangeAt = time.microseconds
+    let request = RemoteRead(lastChangeAt: time.microseconds)
     var answer = try store.readBlocking(request)
     guard time <= max(now(), answer.record.latestTime) else {
       throw .invalidArgument("The read time cannot be in the future.")
@@ -203,8 +202,7 @@ extension RemoteBackend: ListeningBackend, IndexedBackend {
     case .joined(let query): fetchStepwise(query, context, done)
     case .collections(let path) where context.readTime == nil,
       .documentPaths(in: let path) where context.readTime == nil:
-      var read = RemoteRead()
-      read.names = .subtree(below: path.remoteIDs)
+      let read = RemoteRead(names: .subtree(below: path.remoteIDs))
       versioned(context, read, done) { answer throws(Status) in
         var paths: [ResourcePath] = []
         for name in answer.names { paths.append(try ResourcePath(remote: name)) }
@@ -212,9 +210,7 @@ extension RemoteBackend: ListeningBackend, IndexedBackend {
       }
     case .page(let position, let limits): page(after: position, limits, context, done)
     case .documentCount:
-      var read = RemoteRead()
-      read.withCount = true
-      versioned(context, read, done) { .count(Int(clamping: $0.count ?? 0)) }
+      versioned(context, RemoteRead(withCount: true), done) { .count(Int(clamping: $0.count ?? 0)) }
     case .nothing:
       guard let time = context.readTime else {
         return versioned(context, RemoteRead(), done) { _ in .nothing }
@@ -252,9 +248,8 @@ extension RemoteBackend: ListeningBackend, IndexedBackend {
     do throws(Status) {
       let last: RemoteKey? =
         if let position { RemoteKey(try ResourcePath(remote: position)) } else { nil }
-      var request = RemoteRead()
       let limits = RemoteLimits(count: limits.count, byteCount: limits.byteCount)
-      request.scopes = [.following(nil, after: last, limits)]
+      let request = RemoteRead(scopes: [.following(nil, after: last, limits)])
       versioned(context, request, done) { answer throws(Status) in
         var page = DocumentPage()
         for document in answer.documents { page.documents.append(try StoredDocument(document)) }
@@ -340,9 +335,7 @@ extension RemoteBackend: ListeningBackend, IndexedBackend {
   ) {
     do throws(Status) {
       let sequence = try sequence(of: token)
-      var request = RemoteRead()
-      request.timeOf = sequence
-      record(context, request, done) { answer throws(Status) in
+      record(context, RemoteRead(timeOf: sequence), done) { answer throws(Status) in
         let record = answer.record
         try record.check(sequence)
         if sequence == record.sequence { return Timestamp(Instant(microseconds: record.time)) }
@@ -360,9 +353,8 @@ extension RemoteBackend: ListeningBackend, IndexedBackend {
     do throws(Status) {
       if isClosed.withLock(\.self) { throw .terminated }
       let sequence = try sequence(of: token)
-      var request = RemoteRead()
-      request.changes = RemoteRead.Changes(after: sequence, limits: RemoteLimits(count: 1024))
-      store.read(request) { result in
+      let changes = RemoteRead.Changes(after: sequence, limits: RemoteLimits(count: 1024))
+      store.read(RemoteRead(changes: changes)) { result in
         BlockingThreads.shared.complete(done) { () throws(Status) in
           let answer = try result.get()
           try answer.record.check(sequence)

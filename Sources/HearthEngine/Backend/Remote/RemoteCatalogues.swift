@@ -31,18 +31,14 @@ final class RemoteCatalogues: Sendable {
     _ needs: @escaping @Sendable (RemoteCatalogue) -> RemoteNeeds, _ isPrompt: Bool,
     _ done: @escaping Completion<RemoteState>
   ) {
-    var request = RemoteRead()
-    request.scopes = wanted.scopes
-    store.read(request) { [self] result in
+    store.read(RemoteRead(scopes: wanted.scopes)) { [self] result in
       let answer: RemoteAnswer
       switch result {
       case .success(let read): answer = read
       case .failure(let status): return done(.failure(status))
       }
       guard catalogue.serves(answer.record.generation, wanted) else {
-        var request = RemoteRead()
-        request.withIndexes = true
-        return store.read(request) { [self] result in
+        return store.read(RemoteRead(withIndexes: true)) { [self] result in
           do throws(Status) {
             try note(result.get())
             read(needs, isPrompt: isPrompt, done)
@@ -62,9 +58,7 @@ final class RemoteCatalogues: Sendable {
 
   /// The newest catalogue, read now. Blocks.
   func refresh() throws(Status) -> RemoteCatalogue {
-    var request = RemoteRead()
-    request.withIndexes = true
-    return try note(store.readBlocking(request))
+    try note(store.readBlocking(RemoteRead(withIndexes: true)))
   }
 
   /// Replaces the catalogue that is known. Also by one of an earlier generation: after a failover the

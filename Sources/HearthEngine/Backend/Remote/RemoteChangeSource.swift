@@ -110,10 +110,8 @@ final class RemoteChangeSource: ChangeSource {
     var catalogue = catalogues.newest
     while true {
       let wanted = needs(catalogue)
-      var request = RemoteRead()
-      request.scopes = wanted.scopes
-      request.changedScopes = wanted.changedScopes
-      request.undoesChangesAfter = sequence
+      let request = RemoteRead(
+        scopes: wanted.scopes, undoesChangesAfter: sequence, changedScopes: wanted.changedScopes)
       let answer = try store.readBlocking(request)
       guard answer.record.generation == catalogue.generation else {
         catalogue = try catalogues.refresh()
@@ -133,9 +131,8 @@ final class RemoteChangeSource: ChangeSource {
     var all: [LoggedChange] = []
     var position = sequence
     while position < last {
-      var request = RemoteRead()
-      request.changes = RemoteRead.Changes(after: position, limits: RemoteLimits(count: 1000))
-      let answer = try store.readBlocking(request)
+      let changes = RemoteRead.Changes(after: position, limits: RemoteLimits(count: 1000))
+      let answer = try store.readBlocking(RemoteRead(changes: changes))
       guard position &+ 1 >= answer.record.firstLogged else { throw .tokenTooOld }
       for change in answer.changes where change.sequence <= last {
         guard change.sequence == position + 1 else {

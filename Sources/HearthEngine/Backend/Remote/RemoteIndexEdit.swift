@@ -113,13 +113,10 @@ extension StoredIndex {
     after position: [UInt8], _ read: (RemoteRead) throws(Status) -> RemoteAnswer
   ) throws(Status) -> (page: [StoredDocument], isLast: Bool) {
     let limits = RemoteLimits(count: Self.pageCount)
-    var request = RemoteRead()
-    request.scopes = [
-      .following(
-        Array(definition.collectionID.utf8),
-        after: position.isEmpty ? nil : RemoteKey(try ResourcePath(remote: position)), limits)
-    ]
-    let answer = try read(request)
+    let scope = RemoteScope.following(
+      Array(definition.collectionID.utf8),
+      after: position.isEmpty ? nil : RemoteKey(try ResourcePath(remote: position)), limits)
+    let answer = try read(RemoteRead(scopes: [scope]))
     var page: [StoredDocument] = []
     for document in answer.documents { page.append(try StoredDocument(document)) }
     return (page, !answer.reaches(limits))

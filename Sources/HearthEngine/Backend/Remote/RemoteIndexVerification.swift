@@ -10,9 +10,7 @@ struct RemoteIndexVerification: Sendable {
 
   /// - Parameter read: Reads the state.
   init(_ read: (RemoteRead) throws(Status) -> RemoteAnswer) throws(Status) {
-    var request = RemoteRead()
-    request.withIndexes = true
-    let answer = try read(request)
+    let answer = try read(RemoteRead(withIndexes: true))
     let catalogue = try RemoteCatalogue(
       generation: answer.record.generation, answer.indexes)
     generation = catalogue.generation
@@ -33,8 +31,7 @@ struct RemoteIndexVerification: Sendable {
       do {
         let references = try page.map { ($0.path, try index.definition.references(of: $0)) }
         try check.add(references) { targets in
-          var request = RemoteRead()
-          request.names = .documents(targets.map { RemoteKey($0) })
+          let request = RemoteRead(names: .documents(targets.map { RemoteKey($0) }))
           return Set(try read(request).names.map { try ResourcePath(remote: $0) })
         }
       } catch {

@@ -35,7 +35,7 @@ extension RemoteScope {
 }
 
 extension StoredDocument {
-  convenience init(_ document: RemoteDocument) throws(Status) {
+  convenience init(_ document: (name: [UInt8], version: RemoteVersion)) throws(Status) {
     try self.init(ResourcePath(remote: document.name), document.version)
   }
 

@@ -129,17 +129,6 @@ package struct RemoteVersion: Sendable {
   }
 }
 
-package struct RemoteDocument: Sendable {
-  /// The path, in UTF-8.
-  package var name: [UInt8]
-  package var version: RemoteVersion
-
-  package init(name: [UInt8], version: RemoteVersion) {
-    self.name = name
-    self.version = version
-  }
-}
-
 package struct RemoteChange: Sendable {
   package var sequence: UInt64
   package var time: Int64
@@ -242,14 +231,12 @@ package struct RemoteRead: Sendable {
   package var withIndexes = false
   /// Also the number of all documents.
   package var withCount = false
-
-  package init() {}
 }
 
 package struct RemoteAnswer: Sendable {
   package var record: RemoteRecord
-  /// Each document once.
-  package var documents: [RemoteDocument] = []
+  /// Names, in UTF-8, and versions. Each document once.
+  package var documents: [(name: [UInt8], version: RemoteVersion)] = []
   package var changes: [RemoteLoggedChange] = []
   /// Names, in UTF-8, and versions before the first change; nil if there was none. A name may repeat.
   package var formerVersions: [(name: [UInt8], version: RemoteVersion?)] = []

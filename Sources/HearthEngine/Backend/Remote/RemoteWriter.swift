@@ -324,8 +324,7 @@ final class RemoteWriter: Sendable {
     var documents: [StoredDocument] = []
     for document in answer.documents { documents.append(try StoredDocument(document)) }
     let state = RemotePlanState(catalogue, documents, known: paths) { needs throws(Status) in
-      var request = RemoteRead()
-      request.scopes = needs(catalogue).scopes
+      let request = RemoteRead(scopes: needs(catalogue).scopes)
       var documents: [StoredDocument] = []
       for document in try writing.read(request).documents {
         documents.append(try StoredDocument(document))
@@ -378,10 +377,7 @@ final class RemoteWriter: Sendable {
   ) throws(Status) -> RemoteCatalogue {
     let known = catalogues.newest
     if known.generation == generation { return known }
-    var request = RemoteRead()
-    request.withIndexes = true
-    let answer = try writing.read(request)
-    return try catalogues.note(answer)
+    return try catalogues.note(writing.read(RemoteRead(withIndexes: true)))
   }
 
   private func prepare(_ plan: CommitPlan, _ requests: [WriteRequest]) throws(Status) {
@@ -453,18 +449,16 @@ final class RemoteWriter: Sendable {
 
   /// Returns whether there is more to drop.
   private func trimLog(_ writing: any RemoteWriting) throws(Status) -> Bool {
-    var request = RemoteRead()
-    request.lastChangeAt = now().microseconds - store.retention.ageMicroseconds
-    request.logLimitBytes = store.retention.limitBytes
+    let request = RemoteRead(
+      lastChangeAt: now().microseconds - store.retention.ageMicroseconds,
+      logLimitBytes: store.retention.limitBytes)
     // Mostly there is nothing to drop, and others need the lock.
     guard try writing.look(request).lastToTrim != nil else { return false }
     let answer = try lock(request, writing)
     guard let last = answer.lastToTrim else { return false }
     // At most so many at once: others wait for the lock.
     let through = min(last, answer.record.firstLogged + 50_000)
-    request = RemoteRead()
-    request.timeOf = through
-    let time = try writing.read(request).timeOf
+    let time = try writing.read(RemoteRead(timeOf: through)).timeOf
     var batch = RemoteBatch(id: UUID().bytes, record: answer.record)
     batch.trimsThrough = through
     batch.record.firstLogged = through + 1
@@ -637,9 +631,7 @@ final class RemoteWriter: Sendable {
   ) throws(Status) {
     try retrying(until: deadline) { () throws(Status) in
       try store.write { writing throws(Status) in
-        var request = RemoteRead()
-        request.withIndexes = true
-        let answer = try lock(request, writing)
+        let answer = try lock(RemoteRead(withIndexes: true), writing)
         let catalogue = try RemoteCatalogue(
           generation: answer.record.generation, answer.indexes)
         var edit = RemoteIndexEdit(catalogue, writing, id: UUID().bytes, record: answer.record)
