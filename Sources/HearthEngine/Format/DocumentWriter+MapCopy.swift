@@ -49,7 +49,7 @@ private struct MapCopy {
       try writer.append(map.names.endBytes)
     }
     let widthCode = try appendValues(of: map, depthLeft: depthLeft)
-    writer.replaceByte(at: start, by: tag | widthCode)
+    writer.written(from: start).storeBytes(of: tag | widthCode, as: UInt8.self)
   }
 
   /// Appends the ends, the names if they are copied, and the values. Values without maps are copied
@@ -76,7 +76,8 @@ private struct MapCopy {
         copied = end
         shift = writer.byteCount - start - end
       }
-      writer.storeEnd(end + shift, widthCode: room, at: ends + index << room)
+      _ = DocumentWriter.store(
+        end: end + shift, widthCode: room, at: writer.written(from: ends + index << room))
     }
     try writer.append(source[copied...])
     let widthCode = DocumentFormat.widthCode(writer.byteCount - start)
@@ -145,15 +146,6 @@ extension DocumentWriter {
   }
 
   fileprivate func skip(_ count: Int) throws(Status) { try withRoom(count) { _ in } }
-
-  fileprivate func replaceByte(at offset: Int, by byte: UInt8) {
-    written(from: offset).storeBytes(of: byte, as: UInt8.self)
-  }
-
-  @inline(__always)
-  fileprivate func storeEnd(_ end: Int, widthCode: Int, at offset: Int) {
-    _ = DocumentWriter.store(end: end, widthCode: widthCode, at: written(from: offset))
-  }
 
   /// Gives ends a smaller width, and moves all that follows them.
   fileprivate func narrowEnds(

@@ -206,16 +206,8 @@ struct DocumentWriter {
   func openPath() -> [String]? {
     var path: [String] = []
     for index in 0..<state.pointee.frameCount {
-      let isLast = index + 1 == state.pointee.frameCount
-      let fieldEnd =
-        isLast ? state.pointee.fieldCount : state.pointee.frames[index + 1].fieldStart
-      guard fieldEnd > state.pointee.frames[index].fieldStart else { return nil }
-      if let table = state.pointee.frames[index].table {
-        let rank = Int(state.pointee.fields[fieldEnd - 1].nameStart)
-        path.append(table.pointee.name(atRank: rank))
-      } else {
-        path.append(name(ofField: fieldEnd - 1))
-      }
+      guard let name = lastName(inFrame: index) else { return nil }
+      path.append(name)
     }
     return path
   }
@@ -224,22 +216,23 @@ struct DocumentWriter {
   /// last, or with nil and the index of the element.
   func forEachOpenKey(from depth: Int, _ body: (_ name: String?, _ index: Int) -> Void) {
     for index in depth..<max(depth, state.pointee.frameCount) {
-      let frame = state.pointee.frames[index]
-      if frame.elementCount > 0 {
-        body(nil, frame.elementCount - 1)
-        continue
-      }
-      let isLast = index + 1 == state.pointee.frameCount
-      let fieldEnd =
-        isLast ? state.pointee.fieldCount : state.pointee.frames[index + 1].fieldStart
-      guard fieldEnd > frame.fieldStart else { continue }
-      if let table = frame.table {
-        let rank = Int(state.pointee.fields[fieldEnd - 1].nameStart)
-        body(table.pointee.name(atRank: rank), 0)
-      } else {
-        body(name(ofField: fieldEnd - 1), 0)
+      let elementCount = state.pointee.frames[index].elementCount
+      if elementCount > 0 {
+        body(nil, elementCount - 1)
+      } else if let name = lastName(inFrame: index) {
+        body(name, 0)
       }
     }
+  }
+
+  /// The name of the field written last in an open map; nil for an array.
+  private func lastName(inFrame index: Int) -> String? {
+    let frame = state.pointee.frames[index]
+    let isLast = index + 1 == state.pointee.frameCount
+    let fieldEnd = isLast ? state.pointee.fieldCount : state.pointee.frames[index + 1].fieldStart
+    guard fieldEnd > frame.fieldStart else { return nil }
+    guard let table = frame.table else { return name(ofField: fieldEnd - 1) }
+    return table.pointee.name(atRank: Int(state.pointee.fields[fieldEnd - 1].nameStart))
   }
 
   private func name(ofField index: Int) -> String {

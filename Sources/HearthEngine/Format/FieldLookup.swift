@@ -14,20 +14,7 @@ final class PinnedBytes: @unchecked Sendable {
     let writer = DocumentWriter.borrow()
     defer { writer.giveBack() }
     writer.value(value)
-    self.init(writer)
-  }
-
-  private convenience init(_ writer: DocumentWriter) {
-    let copy = writer.withBytes { bytes in
-      let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
-      copy.copyMemory(from: bytes)
-      return copy
-    }
-    self.init(adopting: copy)
-  }
-
-  private init(adopting bytes: UnsafeMutableRawBufferPointer) {
-    buffer = UnsafeRawBufferPointer(bytes)
+    self.init(copying: writer.withBytes { $0 })
   }
 
   deinit { buffer.deallocate() }

@@ -146,9 +146,8 @@ package struct ValueView {
   }
 
   func reference() throws(Status) -> ResourcePath? {
-    guard tag == DocumentFormat.Tag.reference else { return nil }
-    var payload = payload
-    guard let text = String(storedUTF8: try payload.bytes(payload.length())) else {
+    guard let utf8 = try referenceText() else { return nil }
+    guard let text = String(storedUTF8: utf8) else {
       throw .dataLoss("A stored reference is not UTF-8.")
     }
     return ResourcePath(relative: text)
@@ -156,9 +155,7 @@ package struct ValueView {
 
   /// The last part of the path of a reference.
   func referencedDocumentID() throws(Status) -> String? {
-    guard tag == DocumentFormat.Tag.reference else { return nil }
-    var payload = payload
-    let path = try payload.bytes(payload.length())
+    guard let path = try referenceText() else { return nil }
     let start = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? path.startIndex
     guard let text = String(storedUTF8: UnsafeRawBufferPointer(rebasing: path[start...])) else {
       throw .dataLoss("A stored reference is not UTF-8.")
@@ -175,16 +172,8 @@ package struct ValueView {
   }
 
   func vector() throws(Status) -> [Double]? {
-    guard tag == DocumentFormat.Tag.vector else { return nil }
-    var payload = payload
-    let count = try payload.length()
-    guard count <= payload.rest.count / 8 else { throw .truncated }
-    let numbers = payload.rest
-    return (0..<count).map { index in
-      Double(
-        bitPattern: UInt64(
-          littleEndian: numbers.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self)))
-    }
+    guard let numbers = try vectorView() else { return nil }
+    return (0..<numbers.count).map { numbers[$0] }
   }
 
   @inline(__always)

@@ -27,8 +27,7 @@ extension FieldSegments: Hashable, Comparable {
 
   package func hash(into hasher: inout Hasher) {
     for name in names {
-      var name = name
-      name.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+      hasher.combine(BytewiseString(name))
       hasher.combine(0 as UInt8)
     }
   }

@@ -124,8 +124,7 @@ extension ResourcePath: Hashable {
   /// By bytes, like `==`. `String`'s own hash is valid too, but ignores differences of bytes.
   package func hash(into hasher: inout Hasher) {
     for segment in segments {
-      var segment = segment
-      segment.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+      hasher.combine(BytewiseString(segment))
       hasher.combine(0 as UInt8)
     }
   }

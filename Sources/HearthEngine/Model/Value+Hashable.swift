@@ -28,8 +28,7 @@ extension Value: Hashable {
   }
 
   fileprivate static func hash(_ string: String, into hasher: inout Hasher) {
-    var string = string
-    string.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    hasher.combine(BytewiseString(string))
     hasher.combine(0xFF as UInt8)
   }
 }
