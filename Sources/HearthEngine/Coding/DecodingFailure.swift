@@ -9,9 +9,7 @@ enum DecodingFailure {
   func error<T>(
     isNull: Bool, found: @autoclosure () -> String, type: T.Type, codingPath: [any CodingKey]
   ) -> DecodingError {
-    func context(_ sentence: String) -> DecodingError.Context {
-      DecodingError.Context(codingPath: codingPath, debugDescription: sentence)
-    }
+    func context(_ sentence: String) -> DecodingError.Context { .init(codingPath, sentence) }
     switch self {
     case .corrupted(let sentence): return .dataCorrupted(context(sentence))
     case .doesNotFit(let number):
@@ -38,17 +36,13 @@ enum DecodingFailure {
 
     func mismatch(_ expected: Any.Type) -> DecodingError {
       .typeMismatch(
-        expected,
-        context(
-          "Expected to decode \(expected) but found \(found()) instead."))
+        expected, context("Expected to decode \(expected) but found \(found()) instead."))
     }
   }
 
   /// A type kept its decoder or a container, and used it after decoding had ended.
   static var late: DecodingError {
-    .dataCorrupted(
-      DecodingError.Context(
-        codingPath: [], debugDescription: "The decoder was used after decoding had ended."))
+    .dataCorrupted(.init([], "The decoder was used after decoding had ended."))
   }
 
   static func name(of view: ValueView) -> String {
@@ -86,17 +80,11 @@ enum DecodingFailure {
     _ key: some CodingKey, _ options: FirebaseDataDecoder?, codingPath: [any CodingKey]
   ) -> DecodingError {
     .keyNotFound(
-      key,
-      DecodingError.Context(
-        codingPath: codingPath,
-        debugDescription: "No value associated with key \(description(of: key, options))."))
+      key, .init(codingPath, "No value associated with key \(description(of: key, options))."))
   }
 
   static func atEnd<T>(_ type: T.Type, codingPath: [any CodingKey]) -> DecodingError {
-    .valueNotFound(
-      type,
-      DecodingError.Context(
-        codingPath: codingPath, debugDescription: "Unkeyed container is at end."))
+    .valueNotFound(type, .init(codingPath, "Unkeyed container is at end."))
   }
 
   static let endless = DecodingFailure.corrupted(
@@ -113,5 +101,11 @@ enum DecodingFailure {
     let back = SnakeCase.toCamelCase(converted)
     if back == original { return "\(plain), converted to \(converted)" }
     return "\(plain), with divergent representation \(back), converted to \(converted)"
+  }
+}
+
+extension DecodingError.Context {
+  init(_ codingPath: [any CodingKey], _ sentence: String) {
+    self.init(codingPath: codingPath, debugDescription: sentence)
   }
 }

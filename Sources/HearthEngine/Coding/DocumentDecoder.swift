@@ -433,11 +433,10 @@ package struct DocumentDecoder: BitwiseCopyable {
   func missing(_ key: some CodingKey) -> DecodingError {
     if state.pointee.isAmbiguous, key.stringValue == DocumentDecoder.ambiguousKey {
       state.pointee.isAmbiguous = false
-      return DecodingError.dataCorrupted(
-        DecodingError.Context(
-          codingPath: codingPath,
-          debugDescription:
-            "Two names of the map are one String to Swift, and have other bytes. A dictionary cannot "
+      return .dataCorrupted(
+        .init(
+          codingPath,
+          "Two names of the map are one String to Swift, and have other bytes. A dictionary cannot "
             + "hold both: decode a type with coding keys, or read them by FieldPath."))
     }
     return DecodingFailure.missing(key, options, codingPath: codingPath)

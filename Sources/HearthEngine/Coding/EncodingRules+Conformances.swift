@@ -29,9 +29,8 @@ extension Timestamp: Codable {
       guard let time = RFC3339.read(text, takesLowercase: true) else {
         throw DecodingError.dataCorrupted(
           .init(
-            codingPath: decoder.codingPath,
-            debugDescription:
-              "'\(text)' is not a timestamp. A timestamp has the form 2026-02-28T12:00:00.000Z."))
+            decoder.codingPath,
+            "'\(text)' is not a timestamp. A timestamp has the form 2026-02-28T12:00:00.000Z."))
       }
       self.init(seconds: time.seconds, nanoseconds: time.nanoseconds)
       return

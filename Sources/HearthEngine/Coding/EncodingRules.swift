@@ -100,40 +100,31 @@ enum EncodingRules {
       return number.isNaN ? nan : (number > 0 ? positiveInfinity : negativeInfinity)
     case .throw:
       let name = number.isNaN ? "nan" : (number > 0 ? "infinity" : "-infinity")
-      throw EncodingError.invalidValue(
-        number,
-        EncodingError.Context(
-          codingPath: codingPath(),
-          debugDescription: "Unable to encode \(typeName).\(name) directly. Use "
-            + "NonConformingFloatEncodingStrategy.convertToString to specify how it is encoded."))
+      throw invalid(
+        number, codingPath(),
+        "Unable to encode \(typeName).\(name) directly. Use "
+          + "NonConformingFloatEncodingStrategy.convertToString to specify how it is encoded.")
     }
   }
 
   static func tooLarge(
     _ number: some FixedWidthInteger, codingPath: [any CodingKey]
   ) -> EncodingError {
-    EncodingError.invalidValue(
-      number,
-      EncodingError.Context(
-        codingPath: codingPath, debugDescription: "NSNumber (\(number)) is too large"))
+    invalid(number, codingPath, "NSNumber (\(number)) is too large")
   }
 
   static func secondValue(codingPath: [any CodingKey]) -> EncodingError {
-    EncodingError.invalidValue(
-      (),
-      EncodingError.Context(
-        codingPath: codingPath,
-        debugDescription: "Attempt to encode value through single value container when previously "
-          + "value already encoded."))
+    invalid(
+      (), codingPath,
+      "Attempt to encode value through single value container when previously "
+        + "value already encoded.")
   }
 
   static func secondContainer(_ kind: String, codingPath: [any CodingKey]) -> EncodingError {
-    EncodingError.invalidValue(
-      (),
-      EncodingError.Context(
-        codingPath: codingPath,
-        debugDescription: "Attempt to push new \(kind) encoding container when already previously "
-          + "encoded at this path."))
+    invalid(
+      (), codingPath,
+      "Attempt to push new \(kind) encoding container when already previously "
+        + "encoded at this path.")
   }
 
   /// The field's name for a key.
@@ -177,11 +168,7 @@ enum EncodingRules {
   }
 
   static func endless<T>(_ value: T, codingPath: [any CodingKey]) -> EncodingError {
-    EncodingError.invalidValue(
-      value,
-      EncodingError.Context(
-        codingPath: codingPath,
-        debugDescription: "Too many values encode one another in one place."))
+    invalid(value, codingPath, "Too many values encode one another in one place.")
   }
 
   static let nestedArrays: Status = .invalidArgument("Nested arrays are not supported")
@@ -194,31 +181,28 @@ enum EncodingRules {
   static let deepestStructure = 512
 
   static func structureTooDeep(codingPath: [any CodingKey]) -> EncodingError {
-    EncodingError.invalidValue(
-      (),
-      EncodingError.Context(
-        codingPath: codingPath,
-        debugDescription:
-          "Dictionaries and arrays are nested deeper than \(deepestStructure) levels."))
+    invalid(
+      (), codingPath, "Dictionaries and arrays are nested deeper than \(deepestStructure) levels.")
   }
 
   static func sentinelInArray(_ transform: FieldTransform) -> Status {
     .invalidArgument("\(transform.methodName) is not currently supported inside arrays")
   }
-}
 
-/// Errors about the value at the top, which must become a document.
-enum TopLevel {
+  private static func invalid(
+    _ value: Any, _ codingPath: [any CodingKey], _ sentence: String
+  ) -> EncodingError {
+    .invalidValue(
+      value, EncodingError.Context(codingPath: codingPath, debugDescription: sentence))
+  }
+
+  // MARK: - The value at the top, which must become a document
+
   static func nothing<T>(_ value: T) -> EncodingError {
-    error(value, "Top-level \(T.self) did not encode any values.")
+    invalid(value, [], "Top-level \(T.self) did not encode any values.")
   }
 
   static func notAllowed<T>(_ value: T) -> EncodingError {
-    error(value, "Top-level \(T.self) is not allowed.")
-  }
-
-  private static func error(_ value: Any, _ sentence: String) -> EncodingError {
-    EncodingError.invalidValue(
-      value, EncodingError.Context(codingPath: [], debugDescription: sentence))
+    invalid(value, [], "Top-level \(T.self) is not allowed.")
   }
 }

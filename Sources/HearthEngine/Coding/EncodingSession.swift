@@ -45,8 +45,8 @@ struct EncodingSession {
     _ = root.enter()
     switch state.pointee.frames[0].kind {
     case .map: break
-    case .empty: throw TopLevel.nothing(value)
-    default: throw TopLevel.notAllowed(value)
+    case .empty: throw EncodingRules.nothing(value)
+    default: throw EncodingRules.notAllowed(value)
     }
     root.closeTop()
     return true

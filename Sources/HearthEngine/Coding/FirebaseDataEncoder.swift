@@ -140,7 +140,7 @@ open class FirebaseDataEncoder {
   /// Encodes the value as a dictionary. Throws `EncodingError` if it encodes as anything else.
   package final func fields<T: Encodable>(of value: T) throws -> [String: Any] {
     guard let fields = try structure(of: value) as? [String: Any] else {
-      throw TopLevel.notAllowed(value)
+      throw EncodingRules.notAllowed(value)
     }
     return fields
   }

@@ -88,7 +88,7 @@ struct StructureDecoder {
   /// Decodes the value as `type`, by the rules for that type.
   fileprivate func decodeHere<T: Decodable>(_ type: T.Type) throws -> T {
     try checkDepth()
-    if T.self == String.self { return identity(try string(), as: T.self) }
+    if T.self == String.self { return identity(try decode(String.self), as: T.self) }
     if T.self == Date.self { return identity(try date(), as: T.self) }
     if T.self == Data.self { return identity(try data(), as: T.self) }
     if T.self == URL.self { return identity(try url(), as: T.self) }
@@ -118,14 +118,14 @@ struct StructureDecoder {
 
   // MARK: - Plain values
 
-  fileprivate func boolean() throws -> Bool {
+  package func decode(_ type: Bool.Type) throws -> Bool {
     if case .boolean(let flag) = StructureValue(input) { return flag }
-    throw failure(.wrongType, Bool.self)
+    throw failure(.wrongType, type)
   }
 
-  fileprivate func string() throws -> String {
+  package func decode(_ type: String.Type) throws -> String {
     if case .string(let string) = StructureValue(input) { return string }
-    throw failure(.wrongType, String.self)
+    throw failure(.wrongType, type)
   }
 
   fileprivate func integer<T: FixedWidthInteger>(_ type: T.Type) throws -> T {
@@ -143,13 +143,13 @@ struct StructureDecoder {
     return integer
   }
 
-  fileprivate func double() throws -> Double { try number(Double.self) }
+  package func decode(_ type: Double.Type) throws -> Double { try number(type) }
 
-  fileprivate func float() throws -> Float {
-    let number = try number(Float.self)
+  package func decode(_ type: Float.Type) throws -> Float {
+    let number = try number(type)
     if case .string = StructureValue(input) { return Float(number) }
     guard abs(number) <= Double(Float.greatestFiniteMagnitude) else {
-      throw failure(.doesNotFit("\(number)"), Float.self)
+      throw failure(.doesNotFit("\(number)"), type)
     }
     return Float(number)
   }
@@ -195,11 +195,11 @@ struct StructureDecoder {
         }
         return string
       },
-      double: double, decoder: { self }, failure: { failure($0, type) })
+      double: { try number(Double.self) }, decoder: { self }, failure: { failure($0, type) })
   }
 
   private func url() throws -> URL {
-    guard let url = URL(string: try string()) else {
+    guard let url = URL(string: try decode(String.self)) else {
       throw failure(.corrupted("Invalid URL string."), URL.self)
     }
     return url
@@ -213,7 +213,7 @@ struct StructureDecoder {
       if let decimal = Decimal(string: digits) { return decimal }
     default: break
     }
-    let number = try double()
+    let number = try number(Double.self)
     guard let decimal = EncodingRules.decimal(number) else {
       throw failure(.doesNotFit("\(number)"), Decimal.self)
     }
@@ -271,14 +271,6 @@ extension StructureDecoder: Decoder, SingleValueDecodingContainer {
 
   func decodeNil() -> Bool { isNull }
 
-  package func decode(_ type: Bool.Type) throws -> Bool { try boolean() }
-
-  package func decode(_ type: String.Type) throws -> String { try string() }
-
-  package func decode(_ type: Double.Type) throws -> Double { try double() }
-
-  package func decode(_ type: Float.Type) throws -> Float { try float() }
-
   package func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
     try integer(type)
   }
@@ -321,13 +313,13 @@ private struct StructureKeyedContainer<Key: CodingKey>: KeyedDecodingContainerPr
 
   func decodeNil(forKey key: Key) throws -> Bool { try field(key).decodeNil() }
 
-  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try field(key).boolean() }
+  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try field(key).decode(type) }
 
-  func decode(_ type: String.Type, forKey key: Key) throws -> String { try field(key).string() }
+  func decode(_ type: String.Type, forKey key: Key) throws -> String { try field(key).decode(type) }
 
-  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try field(key).double() }
+  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try field(key).decode(type) }
 
-  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try field(key).float() }
+  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try field(key).decode(type) }
 
   func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
     try field(key).integer(type)
@@ -402,17 +394,19 @@ private struct StructureUnkeyedContainer: UnkeyedDecodingContainer {
     return isNil
   }
 
-  mutating func decode(_ type: Bool.Type) throws -> Bool { try next(type) { try $0.boolean() } }
+  mutating func decode(_ type: Bool.Type) throws -> Bool { try next(type) { try $0.decode(type) } }
 
   mutating func decode(_ type: String.Type) throws -> String {
-    try next(type) { try $0.string() }
+    try next(type) { try $0.decode(type) }
   }
 
   mutating func decode(_ type: Double.Type) throws -> Double {
-    try next(type) { try $0.double() }
+    try next(type) { try $0.decode(type) }
   }
 
-  mutating func decode(_ type: Float.Type) throws -> Float { try next(type) { try $0.float() } }
+  mutating func decode(_ type: Float.Type) throws -> Float {
+    try next(type) { try $0.decode(type) }
+  }
 
   mutating func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
     try integer(type)

@@ -25,8 +25,8 @@ package struct TreeEncoder: Encoder, SingleValueEncodingContainer {
     let root = try encode(value, run)
     switch root.content {
     case .map: break
-    case .empty: throw TopLevel.nothing(value)
-    default: throw TopLevel.notAllowed(value)
+    case .empty: throw EncodingRules.nothing(value)
+    default: throw EncodingRules.notAllowed(value)
     }
     let writer = DocumentWriter.borrow()
     defer { writer.giveBack() }
@@ -42,7 +42,7 @@ package struct TreeEncoder: Encoder, SingleValueEncodingContainer {
   /// of the value.
   static func structure<T: Encodable>(of value: T, options: FirebaseDataEncoder) throws -> Any {
     let root = try encode(value, TreeEncodingState(.structure, options: options))
-    if case .empty = root.content { throw TopLevel.nothing(value) }
+    if case .empty = root.content { throw EncodingRules.nothing(value) }
     return try root.structure()
   }
 
