@@ -72,21 +72,14 @@ extension Environment {
       }
       lock.release(cell)
       switch code {
-      case MDB_MAP_RESIZED:
-        do { try adoptMapSize() } catch {
-          throw error == .transactionOpen ? failure(MDB_MAP_RESIZED, "begin reading") : error
-        }
       case MDB_READERS_FULL:
         if clearStaleReaders() > 0 { continue }
         claimed = lock.claimPrepared(for: thread)
         if claimed == nil && !backoff.wait() { throw failure(code, "begin reading") }
       case EAGAIN:
         throw failure(LMDBError.sharedProcessID.code, "begin reading")
-      case MDB_PANIC:
-        lock.refuseWriting()
-        throw failure(LMDBError.needsReopen.code, "begin reading")
       default:
-        throw failure(code, "begin reading")
+        try recover(from: code, "begin reading")
       }
     }
   }
@@ -126,17 +119,22 @@ extension Environment {
         return WriteTransaction(environment: self, snapshot: snapshot)
       }
       lock.leaveAsWriter()
-      switch code {
-      case MDB_MAP_RESIZED:
-        do { try adoptMapSize() } catch {
-          throw error == .transactionOpen ? failure(MDB_MAP_RESIZED, "begin writing") : error
-        }
-      case MDB_PANIC:
-        lock.refuseWriting()
-        throw failure(LMDBError.needsReopen.code, "begin writing")
-      default:
-        throw failure(code, "begin writing")
+      try recover(from: code, "begin writing")
+    }
+  }
+
+  /// Prepares another attempt to begin a transaction, after one that failed; throws if there can be none.
+  private func recover(from code: Int32, _ call: StaticString) throws(LMDBError) {
+    switch code {
+    case MDB_MAP_RESIZED:
+      do { try adoptMapSize() } catch {
+        throw error == .transactionOpen ? failure(MDB_MAP_RESIZED, call) : error
       }
+    case MDB_PANIC:
+      lock.refuseWriting()
+      throw failure(LMDBError.needsReopen.code, call)
+    default:
+      throw failure(code, call)
     }
   }
 

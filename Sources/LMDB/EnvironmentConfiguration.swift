@@ -44,27 +44,27 @@ public struct EnvironmentConfiguration: Sendable {
 
   /// How large the file can grow before `grow(toAtLeast:)` is needed. Reserves address space, not
   /// disk: a process has 128 TiB of it, and `ulimit -v` or a container may allow less.
-  public var mapSizeBytes: Int
+  public var mapSizeBytes = 64 << 30
 
   /// The number of reader slots, for all processes. The first process that opens the file sets it.
-  public var maximumReaders: Int
+  public var maximumReaders = 1024
 
   /// The number of concurrent reads in this process; further reads wait.
-  public var readerPoolLimit: Int
+  public var readerPoolLimit = 256
 
   /// Opens the file for reading only.
-  public var isReadOnly: Bool
+  public var isReadOnly = false
   /// The guarantee that a commit gives when it returns.
-  public var durability: Durability
+  public var durability = Durability.full
   /// Allows a remote file system; see `LMDBError.remoteFileSystem`.
-  public var allowsRemoteFileSystem: Bool
+  public var allowsRemoteFileSystem = false
 
   /// Opening first reads every page, without mapping it, and throws `damagedPage` if one is wrong.
   /// LMDB trusts its pages: a damaged one may crash the process.
   public var validatesPages = false
 
   /// For tests: borrowed bytes are copies, overwritten with 0xDB when the borrow ends.
-  public var poisonsBorrowedBytes: Bool
+  public var poisonsBorrowedBytes = false
 
   /// For tests: called before each storage call. A code other than 0 makes the call fail before it
   /// does anything.
@@ -77,29 +77,8 @@ public struct EnvironmentConfiguration: Sendable {
   var openElsewhereBackoff = Duration.milliseconds(500)
   var staleReaderInterval = Duration.seconds(10)
 
-  /// Creates a configuration. The defaults are a map of 64 GiB, 1,024 reader slots, 256 concurrent
-  /// reads, reading and writing with full durability, on a local file system.
-  public init(
-    tables: [String],
-    mapSizeBytes: Int = 64 << 30,
-    maximumReaders: Int = 1024,
-    readerPoolLimit: Int = 256,
-    isReadOnly: Bool = false,
-    durability: Durability = .full,
-    allowsRemoteFileSystem: Bool = false,
-    poisonsBorrowedBytes: Bool = false,
-    faultInjector: (@Sendable (StorageCall) -> Int32)? = nil
-  ) {
-    self.tables = tables
-    self.mapSizeBytes = mapSizeBytes
-    self.maximumReaders = maximumReaders
-    self.readerPoolLimit = readerPoolLimit
-    self.isReadOnly = isReadOnly
-    self.durability = durability
-    self.allowsRemoteFileSystem = allowsRemoteFileSystem
-    self.poisonsBorrowedBytes = poisonsBorrowedBytes
-    self.faultInjector = faultInjector
-  }
+  /// Creates a configuration. Every other property has its default value.
+  public init(tables: [String]) { self.tables = tables }
 
   var flags: UInt32 {
     var flags = UInt32(MDB_NOSUBDIR) | UInt32(MDB_NOTLS)

@@ -69,11 +69,6 @@ extension Environment {
       }
     }
   }
-
-  /// The counts of a table's tree, in a new read transaction.
-  public func tableStatistics(_ table: Table) throws -> TableStatistics {
-    try read { try $0.statistics(table) }
-  }
 }
 
 /// LMDB lists its readers only as lines of text: `pid thread txnid`, or `-` for an idle one.

@@ -25,12 +25,6 @@ final class EnvironmentLock: @unchecked Sendable {  // Unchecked: guarded by `mo
     case closed
   }
 
-  private enum Solitude {
-    case none
-    case awaited
-    case granted
-  }
-
   @usableFromInline let cells: CellPointer
   /// The number of cells for any reader. Those after them are for threads that are already inside,
   /// so that nested reads cannot deadlock a full pool.
@@ -44,7 +38,8 @@ final class EnvironmentLock: @unchecked Sendable {  // Unchecked: guarded by `mo
 
   private let monitor = Monitor()
   private var condition = Condition.open
-  private var solitude = Solitude.none
+  /// A thread has exclusive access, or waits for it.
+  private var isClaimed = false
   private var writer: pthread_t = 0
   /// The last thread that had the writer slot. It lets waiting threads go first.
   private var lastWriter: pthread_t = 0
@@ -103,7 +98,7 @@ final class EnvironmentLock: @unchecked Sendable {  // Unchecked: guarded by `mo
     while true {
       let isNested = isInside(thread)
       try checkCondition()
-      if solitude != .none && !isNested {
+      if isClaimed && !isNested {
         monitor.wait(for: .opened)
         continue
       }
@@ -122,7 +117,7 @@ final class EnvironmentLock: @unchecked Sendable {  // Unchecked: guarded by `mo
     monitor.lock()
     defer { monitor.unlock() }
     guard condition == .open || condition == .refusesWriting else { return nil }
-    guard solitude == .none || isInside(thread) else { return nil }
+    guard !isClaimed || isInside(thread) else { return nil }
     for index in 0..<cellCount where take(cells + index) {
       cells[index].holder.store(UInt(thread), ordering: .relaxed)
       if cells[index].transaction != nil { return cells + index }
@@ -162,7 +157,7 @@ final class EnvironmentLock: @unchecked Sendable {  // Unchecked: guarded by `mo
   private func signalFreed() {
     // A cell after `poolLimit` is only for nested readers, and a signal might wake another thread.
     if nestedWaiting > 0 { monitor.broadcast(.freed) } else { monitor.signal(.freed) }
-    if solitude != .none { monitor.broadcast(.drained) }
+    if isClaimed { monitor.broadcast(.drained) }
   }
 
   // MARK: The writer
@@ -182,7 +177,7 @@ final class EnvironmentLock: @unchecked Sendable {  // Unchecked: guarded by `mo
         monitor.broadcast(.written)
         throw error
       }
-      if solitude != .none && !isInside(thread) {
+      if isClaimed && !isInside(thread) {
         monitor.wait(for: .opened)
       } else if writer != 0 || (letsOthersGoFirst && writersWaiting > 0) {
         letsOthersGoFirst = false
@@ -202,7 +197,7 @@ final class EnvironmentLock: @unchecked Sendable {  // Unchecked: guarded by `mo
     writer = 0
     // Wakes all waiting writers: a single one might find that writing is refused and throw.
     monitor.broadcast(.written)
-    if solitude != .none { monitor.broadcast(.drained) }
+    if isClaimed { monitor.broadcast(.drained) }
     monitor.unlock()
   }
 
@@ -212,7 +207,7 @@ final class EnvironmentLock: @unchecked Sendable {  // Unchecked: guarded by `mo
   func visiting<R>(_ body: () throws(LMDBError) -> R) throws(LMDBError) -> R {
     let thread = pthread_self()
     monitor.lock()
-    while solitude != .none && !isInside(thread) { monitor.wait(for: .opened) }
+    while isClaimed && !isInside(thread) { monitor.wait(for: .opened) }
     do { try checkCondition() } catch {
       monitor.unlock()
       throw error
@@ -222,7 +217,7 @@ final class EnvironmentLock: @unchecked Sendable {  // Unchecked: guarded by `mo
     defer {
       monitor.lock()
       visitors -= 1
-      if solitude != .none { monitor.broadcast(.drained) }
+      if isClaimed { monitor.broadcast(.drained) }
       monitor.unlock()
     }
     return try body()
@@ -240,18 +235,17 @@ final class EnvironmentLock: @unchecked Sendable {  // Unchecked: guarded by `mo
       monitor.unlock()
       throw .transactionOpen
     }
-    while solitude != .none { monitor.wait(for: .opened) }
-    solitude = .awaited
+    while isClaimed { monitor.wait(for: .opened) }
+    isClaimed = true
     watchers.add(1, ordering: .sequentiallyConsistent)
     isShut.store(true, ordering: .sequentiallyConsistent)
     while isAnyoneInside { monitor.wait(for: .drained) }
-    solitude = .granted
     var condition = condition
     monitor.unlock()
     defer {
       monitor.lock()
       self.condition = condition
-      solitude = .none
+      isClaimed = false
       watchers.subtract(1, ordering: .sequentiallyConsistent)
       let mayRead = condition == .open || condition == .refusesWriting
       isShut.store(!mayRead, ordering: .sequentiallyConsistent)

@@ -26,6 +26,8 @@ struct FileHeader: Equatable {
   var mapSizeBytes: UInt64
   var lastPage: UInt64
   var transactionID: UInt64
+  /// Whether the fields that LMDB leaves zero are zero: padding, bounds, the fixed address.
+  let isPlain: Bool
 
   static let magic: UInt32 = 0xBEEF_C0DE
   static let version: UInt32 = 1
@@ -65,15 +67,9 @@ struct FileHeader: Equatable {
   @discardableResult
   static func validate(_ file: borrowing PageReader) throws(LMDBError) -> FileHeader? {
     if try file.byteCount() == 0 { return nil }
-    guard let start = try file.read(at: 0, count: byteCount) else {
-      throw try file.startsWithMagic() ? .truncated : .notADatabase
-    }
-    let first = try FileHeader(start, page: 0)
-    guard let next = try file.read(at: first.pageSize, count: byteCount) else { throw .truncated }
-    let second = try FileHeader(next, page: 1)
-    guard first.pageSize == second.pageSize else { throw .damagedHeader }
-    // LMDB uses the second only if it is newer.
-    let newest = second.transactionID > first.transactionID ? second : first
+    let headers = try both(in: file)
+    let newest = newest(of: headers)
+    let (first, second) = (headers[0], headers[1])
     let oldest = second.transactionID > first.transactionID ? first : second
     guard oldest.lastPage <= newest.lastPage else { throw .damagedHeader }
     // Read here, not earlier: the file grows before the meta page says so.
@@ -88,6 +84,23 @@ struct FileHeader: Equatable {
       throw .truncated
     }
     return newest
+  }
+
+  /// The headers of both pages. Throws `damagedHeader` if their page sizes differ.
+  static func both(in file: borrowing PageReader) throws(LMDBError) -> [FileHeader] {
+    guard let start = try file.read(at: 0, count: byteCount) else {
+      throw try file.startsWithMagic() ? .truncated : .notADatabase
+    }
+    let first = try FileHeader(start, page: 0)
+    guard let next = try file.read(at: first.pageSize, count: byteCount) else { throw .truncated }
+    let second = try FileHeader(next, page: 1)
+    guard first.pageSize == second.pageSize else { throw .damagedHeader }
+    return [first, second]
+  }
+
+  /// LMDB uses the second only if it is newer.
+  static func newest(of headers: [FileHeader]) -> FileHeader {
+    headers[1].transactionID > headers[0].transactionID ? headers[1] : headers[0]
   }
 
   /// Checks the root page of each tree, a dozen in all: the pages LMDB reads to open the tables.
@@ -177,6 +190,10 @@ struct FileHeader: Equatable {
     guard bytes.load(0, as: UInt64.self) == page,
       bytes.load(10, as: UInt16.self) & Self.metaPageFlag != 0
     else { throw .damagedHeader }
+    isPlain =
+      bytes.load(8, as: UInt16.self) == 0 && bytes.load(10, as: UInt16.self) == Self.metaPageFlag
+      && bytes.load(12, as: UInt32.self) == 0 && bytes.load(24, as: UInt64.self) == 0
+      && bytes.load(88, as: UInt32.self) == 0
     mapSizeBytes = bytes.load(32, as: UInt64.self)
     free = Tree(bytes, at: 40)
     main = Tree(bytes, at: 88)
@@ -198,15 +215,6 @@ struct FileHeader: Equatable {
         tree.pages.allSatisfy({ $0 <= lastPage })
       else { throw .damagedHeader }
     }
-  }
-}
-
-extension FileHeader {
-  /// Whether the fields that LMDB leaves zero are zero: padding, bounds, the fixed address.
-  static func isPlain(_ bytes: [UInt8]) -> Bool {
-    bytes.load(8, as: UInt16.self) == 0 && bytes.load(10, as: UInt16.self) == metaPageFlag
-      && bytes.load(12, as: UInt32.self) == 0 && bytes.load(24, as: UInt64.self) == 0
-      && bytes.load(88, as: UInt32.self) == 0
   }
 }
 

@@ -10,25 +10,19 @@ struct FileIdentity: Hashable, Sendable {
     inode = UInt64(info.st_ino)
   }
 
-  /// `nil` if there is no file.
-  init?(followingLinksAt path: String) {
+  private init?(_ look: (inout stat) -> Int32) {
     var info = stat()
-    guard stat(path, &info) == 0 else { return nil }
+    guard look(&info) == 0 else { return nil }
     self.init(info)
   }
+
+  /// `nil` if there is no file.
+  init?(followingLinksAt path: String) { self.init { stat(path, &$0) } }
 
   /// For a link, the identity of the link itself.
-  init?(at path: String) {
-    var info = stat()
-    guard lstat(path, &info) == 0 else { return nil }
-    self.init(info)
-  }
+  init?(at path: String) { self.init { lstat(path, &$0) } }
 
-  init?(of descriptor: Int32) {
-    var info = stat()
-    guard fstat(descriptor, &info) == 0 else { return nil }
-    self.init(info)
-  }
+  init?(of descriptor: Int32) { self.init { fstat(descriptor, &$0) } }
 
   /// `2051:1183`: device and inode.
   var text: String { "\(device):\(inode)" }

@@ -87,9 +87,6 @@ extension LMDBError {
   /// The map is full. Abort, `grow(toAtLeast:)`, and write again; or open with a larger
   /// `mapSizeBytes`.
   public static let mapFull = LMDBError(MDB_MAP_FULL)
-  /// The environment has more tables than were announced. Name all of them in
-  /// `EnvironmentConfiguration.tables`.
-  public static let tablesFull = LMDBError(MDB_DBS_FULL)
   /// All reader slots of the file stayed in use, some perhaps by other processes. Open with more
   /// `maximumReaders` when no process has the file open, or keep reads shorter.
   public static let readersFull = LMDBError(MDB_READERS_FULL)

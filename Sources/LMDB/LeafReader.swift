@@ -90,7 +90,7 @@ public struct LeafReader {
         return node.key
       }
       if nodes.count == 0 { return true }
-      let isInside = try !isFirst && compare(key(nodes.count - 1), end) < 0
+      let isInside = try !isFirst && compareKeys(key(nodes.count - 1), end) < 0
       isFirst = false
       if isInside, nodes.areSmaller(than: NodePage.nodeHeaderSize + keySize) {
         count += nodes.count
@@ -98,7 +98,7 @@ public struct LeafReader {
       }
       for index in 0..<nodes.count {
         let key = try key(index)
-        if !isInside, compare(key, lowest) < 0 || compare(key, end) >= 0 { continue }
+        if !isInside, compareKeys(key, lowest) < 0 || compareKeys(key, end) >= 0 { continue }
         isOther = key.count == keySize
         if isOther { return false }
         count += 1
@@ -123,7 +123,7 @@ public struct LeafReader {
       index += 1
       guard index < nodes.count else { return true }
       let next = try node(nodes, index).key
-      if let end, compare(next, end) >= 0 { return false }
+      if let end, compareKeys(next, end) >= 0 { return false }
       key = next
     }
   }
@@ -142,7 +142,7 @@ public struct LeafReader {
   /// The index of the child whose pages hold `lowest`, if any page does: where a scan from it begins.
   fileprivate func child(of nodes: NodePage, with lowest: UnsafeRawBufferPointer) throws -> Int {
     var index = 0
-    while index + 1 < nodes.count, try compare(node(nodes, index + 1).key, lowest) <= 0 {
+    while index + 1 < nodes.count, try compareKeys(node(nodes, index + 1).key, lowest) <= 0 {
       index += 1
     }
     return index
@@ -185,14 +185,6 @@ public struct LeafReader {
     }
     return UnsafeRawBufferPointer(rebasing: bytes[NodePage.headerSize...].prefix(count))
   }
-
-  fileprivate func compare(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Int {
-    if let first = one.baseAddress, let second = other.baseAddress {
-      let order = memcmp(first, second, min(one.count, other.count))
-      if order != 0 { return Int(order) }
-    }
-    return one.count - other.count
-  }
 }
 
 /// Reads the entries of a table forward from a key, as a cursor does, in less time for each entry.
@@ -228,7 +220,7 @@ public final class LeafWalk {
       number = try leaves.node(nodes, index).child
     }
     page = try leaves.page(number)
-    while index < page.count, try leaves.compare(page.entry(index).key, lowest) < 0 { index += 1 }
+    while index < page.count, try compareKeys(page.entry(index).key, lowest) < 0 { index += 1 }
   }
 
   /// The next entry; nil at the end of the table.

@@ -207,7 +207,7 @@ public final class PageWalk {
       header = found
     } else {
       checkPair(headers)
-      header = headers[1].transactionID > headers[0].transactionID ? headers[1] : headers[0]
+      header = FileHeader.newest(of: headers)
     }
     begin(header)
     let older = headers[0].transactionID == header.transactionID ? headers[1] : headers[0]
@@ -238,20 +238,12 @@ public final class PageWalk {
 
   private func readHeaders() throws(LMDBError) -> [FileHeader]? {
     do throws(LMDBError) {
-      guard let start = try file.read(at: 0, count: FileHeader.byteCount) else {
-        throw try file.startsWithMagic() ? .truncated : .notADatabase
-      }
-      let first = try FileHeader(start, page: 0)
-      guard let next = try file.read(at: first.pageSize, count: FileHeader.byteCount) else {
-        throw .truncated
-      }
-      let second = try FileHeader(next, page: 1)
-      guard first.pageSize == second.pageSize else { throw .damagedHeader }
-      for (page, bytes) in [start, next].enumerated() where !FileHeader.isPlain(bytes) {
+      let headers = try FileHeader.both(in: file)
+      for (page, header) in headers.enumerated() where !header.isPlain {
         report.add("header \(page): has bits set that mean nothing")
       }
-      guard report.fileSizeBytes >= 2 * Int(first.pageSize) else { throw .truncated }
-      return [first, second]
+      guard report.fileSizeBytes >= 2 * Int(headers[0].pageSize) else { throw .truncated }
+      return headers
     } catch {
       guard error.code <= LMDBError.closed.code || error == .versionMismatch else {
         throw error.adding("check \(path)")
@@ -273,7 +265,7 @@ public final class PageWalk {
     if headers[0].free.flags != headers[1].free.flags {
       report.add("header: the two differ in how the file was made")
     }
-    let newest = headers[1].transactionID > headers[0].transactionID ? headers[1] : headers[0]
+    let newest = FileHeader.newest(of: headers)
     for (page, header) in headers.enumerated() {
       if header.mapSizeBytes > newest.mapSizeBytes || header.lastPage > newest.lastPage
         || header.mapSizeBytes / header.pageSize <= header.lastPage
@@ -480,11 +472,7 @@ public final class PageWalk {
       let (one, other) = (one.loadUnaligned(as: UInt64.self), other.loadUnaligned(as: UInt64.self))
       return one < other ? -1 : one == other ? 0 : 1
     }
-    if let first = one.baseAddress, let second = other.baseAddress {
-      let order = memcmp(first, second, min(one.count, other.count))
-      if order != 0 { return Int(order) }
-    }
-    return one.count - other.count
+    return compareKeys(one, other)
   }
 
   // MARK: Entries
@@ -573,6 +561,15 @@ public final class PageWalk {
       takeFree(page)
     }
   }
+}
+
+/// LMDB's order of keys: by bytes, the shorter first where one is a prefix of the other.
+func compareKeys(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Int {
+  if let first = one.baseAddress, let second = other.baseAddress {
+    let order = memcmp(first, second, min(one.count, other.count))
+    if order != 0 { return Int(order) }
+  }
+  return one.count - other.count
 }
 
 /// A branch or leaf page: offsets from the front, nodes from the back.

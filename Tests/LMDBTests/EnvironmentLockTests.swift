@@ -24,7 +24,7 @@ import Testing
         }
       }
     }
-    #expect(try environment.tableStatistics(table).entries == 300)
+    #expect(try environment.read { try $0.statistics(table).entries } == 300)
     // 1 MiB to above 30 MiB, doubling.
     #expect((5...7).contains(grown))
   }
@@ -141,7 +141,7 @@ import Testing
       }
     }
     #expect(threads.join() == [])
-    #expect(try environment.tableStatistics(table).entries == 320)
+    #expect(try environment.read { try $0.statistics(table).entries } == 320)
   }
 
   @Test func `L-05: an idle reader of the pool holds nothing, and a held one is told`() throws {

@@ -89,7 +89,7 @@ import Testing
       }
     }
     #expect(try environment.text("t", longest) == "1")
-    #expect(try environment.tableStatistics(table).entries == 1)
+    #expect(try environment.read { try $0.statistics(table).entries } == 1)
   }
 
   @Test func `L-20: what is deleted and put again, at random, equals a dictionary`() throws {

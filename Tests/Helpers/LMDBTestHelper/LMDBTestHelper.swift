@@ -31,9 +31,9 @@ struct LMDBTestHelper {
   }
 
   static func open(_ path: String, durability: Durability = .full) throws -> Environment {
-    try Environment.open(
-      at: path,
-      configuration: EnvironmentConfiguration(tables: ["t"], durability: durability))
+    var configuration = EnvironmentConfiguration(tables: ["t"])
+    configuration.durability = durability
+    return try Environment.open(at: path, configuration: configuration)
   }
 
   /// Past any buffer, since a test may kill us.
@@ -60,8 +60,9 @@ struct LMDBTestHelper {
   static func readAsNobody(_ path: String) throws {
     setgid(65534)
     setuid(65534)
-    let environment = try Environment.open(
-      at: path, configuration: EnvironmentConfiguration(tables: ["t"], isReadOnly: true))
+    var configuration = EnvironmentConfiguration(tables: ["t"])
+    configuration.isReadOnly = true
+    let environment = try Environment.open(at: path, configuration: configuration)
     let value = try Array("a".utf8).withUnsafeBytes { key in
       try environment.read {
         try $0.get(environment.table("t"), key).map { String(decoding: $0, as: UTF8.self) }

@@ -21,9 +21,10 @@ final class TestFile: Sendable {
     tables: [String] = ["t"], mapSizeBytes: Int = 1 << 30,
     _ change: (inout EnvironmentConfiguration) -> Void = { _ in }
   ) throws -> Environment {
+    var configuration = EnvironmentConfiguration(tables: tables)
+    configuration.mapSizeBytes = mapSizeBytes
     // Most tests are about something else than the disk.
-    var configuration = EnvironmentConfiguration(
-      tables: tables, mapSizeBytes: mapSizeBytes, durability: .unsafeNoSync)
+    configuration.durability = .unsafeNoSync
     change(&configuration)
     return try Environment.open(at: path, configuration: configuration)
   }
