@@ -279,21 +279,19 @@ extension RegularExpression {
       var isRemoving = false
       while let scalar = peek {
         position += 1
-        var option: Options = []
         switch scalar {
-        case "i": option = .ignoringCase
-        case "m": option = .multiline
-        case "s": option = .dotMatchesNewlines
-        case "x": option = .extended
         case "-" where !isRemoving: isRemoving = true
         case ":", ")":
           self.options = options
           // A quantifier has nothing to repeat after options.
           if scalar == ")" { innermost.endLast() }
           return scalar == ":"
-        default: throw unknownGroup(at: start)
+        default:
+          guard let option = Options.byLetter[Character(scalar)] else {
+            throw unknownGroup(at: start)
+          }
+          if isRemoving { options.subtract(option) } else { options.formUnion(option) }
         }
-        if isRemoving { options.subtract(option) } else { options.formUnion(option) }
       }
       throw unclosedGroup(at: start)
     }

@@ -39,6 +39,9 @@ package struct RegularExpression: Hashable, Sendable {
     static let multiline = Options(rawValue: 2)
     static let dotMatchesNewlines = Options(rawValue: 4)
     static let extended = Options(rawValue: 8)
+    static let byLetter: [Character: Options] = [
+      "i": .ignoringCase, "m": .multiline, "s": .dotMatchesNewlines, "x": .extended,
+    ]
   }
 
   package let pattern: String
@@ -57,20 +60,13 @@ package struct RegularExpression: Hashable, Sendable {
   private let automaton: Automaton
 
   /// - Parameters:
-  ///   - isMultiline: `^` and `$` also match at newlines.
-  ///   - isExtended: White space and comments (`# ...`) in the pattern are ignored.
+  ///   - options: The options that the pattern begins with.
   ///   - stateLimit: How many states of the deterministic automaton are kept, at most.
   /// - Throws: `Failure.invalid` if the pattern is malformed, too large or not supported. The
   ///   position in the message is the number of Unicode scalars before the error.
   init(
-    _ pattern: String, ignoringCase: Bool = false, isMultiline: Bool = false,
-    dotMatchesNewlines: Bool = false, isExtended: Bool = false, stateLimit: Int = 1000
+    _ pattern: String, _ options: Options = [], stateLimit: Int = 1000
   ) throws(Failure) {
-    var options: Options = []
-    if ignoringCase { options.insert(.ignoringCase) }
-    if isMultiline { options.insert(.multiline) }
-    if dotMatchesNewlines { options.insert(.dotMatchesNewlines) }
-    if isExtended { options.insert(.extended) }
     self.pattern = pattern
     self.options = options
 
@@ -138,13 +134,15 @@ extension RegularExpression {
 
   /// - Parameter options: Letters: `i` ignores case, `m` lets `^` and `$` match at lines, `s` lets `.`
   ///   match newlines, `x` ignores white space and comments in the pattern.
-  package init(_ pattern: String, options: String) throws(Failure) {
-    for option in options where !"imsx".contains(option) {
-      throw .invalid("'\(option)' is no option of a regular expression. Use i, m, s or x.")
+  package init(_ pattern: String, options letters: String) throws(Failure) {
+    var options: Options = []
+    for letter in letters {
+      guard let option = Options.byLetter[letter] else {
+        throw .invalid("'\(letter)' is no option of a regular expression. Use i, m, s or x.")
+      }
+      options.formUnion(option)
     }
-    try self.init(
-      pattern, ignoringCase: options.contains("i"), isMultiline: options.contains("m"),
-      dotMatchesNewlines: options.contains("s"), isExtended: options.contains("x"))
+    try self.init(pattern, options)
   }
 }
 

@@ -214,11 +214,11 @@ import Testing
   }
 
   @Test func `options apply to the whole pattern`() throws {
-    #expect(Self.isFound(try RegularExpression("^abc", ignoringCase: true), in: "ABC"))
-    #expect(Self.isFound(try RegularExpression("^b", isMultiline: true), in: "a\nb"))
-    #expect(Self.isFound(try RegularExpression("a.b", dotMatchesNewlines: true), in: "a\nb"))
-    #expect(Self.isFound(try RegularExpression("a b#c", isExtended: true), in: "ab"))
-    #expect(!Self.isFound(try RegularExpression("(?-i)abc", ignoringCase: true), in: "ABC"))
+    #expect(Self.isFound(try RegularExpression("^abc", .ignoringCase), in: "ABC"))
+    #expect(Self.isFound(try RegularExpression("^b", .multiline), in: "a\nb"))
+    #expect(Self.isFound(try RegularExpression("a.b", .dotMatchesNewlines), in: "a\nb"))
+    #expect(Self.isFound(try RegularExpression("a b#c", .extended), in: "ab"))
+    #expect(!Self.isFound(try RegularExpression("(?-i)abc", .ignoringCase), in: "ABC"))
   }
 
   @Test func `expressions are equal if their patterns have the same bytes, and their options`()
@@ -226,7 +226,7 @@ import Testing
   {
     #expect(try RegularExpression("é") == RegularExpression("é"))
     #expect(try RegularExpression("é") != RegularExpression("e\u{301}"))
-    #expect(try RegularExpression("a") != RegularExpression("a", ignoringCase: true))
+    #expect(try RegularExpression("a") != RegularExpression("a", .ignoringCase))
     #expect(try Set([RegularExpression("a"), RegularExpression("a")]).count == 1)
   }
 
@@ -361,9 +361,12 @@ import Testing
       matcher.ignoringCase = random.one(in: 3)
       matcher.isMultiline = random.one(in: 3)
       matcher.dotMatchesNewlines = random.one(in: 3)
+      var options: RegularExpression.Options = []
+      if matcher.ignoringCase { options.insert(.ignoringCase) }
+      if matcher.isMultiline { options.insert(.multiline) }
+      if matcher.dotMatchesNewlines { options.insert(.dotMatchesNewlines) }
       let expression = try RegularExpression(
-        pattern.pattern, ignoringCase: matcher.ignoringCase, isMultiline: matcher.isMultiline,
-        dotMatchesNewlines: matcher.dotMatchesNewlines, stateLimit: stateLimit)
+        pattern.pattern, options, stateLimit: stateLimit)
       for _ in 0..<8 {
         matcher.text = (0..<random.below(8)).map { _ in random.pick(ReferencePattern.alphabet) }
         let text = String(String.UnicodeScalarView(matcher.text))
@@ -393,7 +396,7 @@ import Testing
       let isMultiline = random.one(in: 3)
       if isMultiline { options.insert(.anchorsMatchLines) }
       let peer = try NSRegularExpression(pattern: pattern, options: options)
-      let expression = try RegularExpression(pattern, isMultiline: isMultiline)
+      let expression = try RegularExpression(pattern, isMultiline ? .multiline : [])
       for _ in 0..<4 {
         let text = String(
           String.UnicodeScalarView(
