@@ -25,11 +25,7 @@ public final class FixedClock: Sendable {
 
   /// The current time, in whole microseconds, as times are stored.
   public var now: Timestamp {
-    let (seconds, rest) = microseconds.withLock { $0.quotientAndRemainder(dividingBy: 1_000_000) }
-    let isBefore = rest < 0
-    return Timestamp(
-      seconds: isBefore ? seconds - 1 : seconds,
-      nanoseconds: Int32(isBefore ? rest + 1_000_000 : rest) * 1000)
+    Timestamp(Instant(microseconds: microseconds.withLock { $0 }))
   }
 
   /// Sets the clock, forwards or back.

@@ -35,14 +35,4 @@ extension FieldPath {
   package func segments() throws(Status) -> FieldSegments {
     try FieldSegments(checkingNames: stored.names)
   }
-
-  /// Why this path cannot be used; nil if it can.
-  var validationError: Status? {
-    do {
-      _ = try segments()
-      return nil
-    } catch {
-      return error
-    }
-  }
 }

@@ -43,6 +43,8 @@ package enum Limits {
   static let disjunctions = 30
   /// Values of a `not-in` filter.
   static let notInValues = 10
+  /// How deep conditions on the results of other queries, and included documents, are nested.
+  static let nestedQueries = 8
   /// Results of a search for the nearest vectors.
   static let nearestDocuments = 1000
   /// Fields with inequality filters in one query.
@@ -55,13 +57,6 @@ package enum Limits {
   package static let transactionSeconds = 270
   /// The time that a transaction may spend without a request.
   package static let transactionIdleSeconds = 60
-}
-
-// MARK: - Queries on the results of others
-
-extension Limits {
-  /// How deep conditions on the results of other queries, and included documents, are nested.
-  static let nestedQueries = 8
 }
 
 // MARK: - Storage size

@@ -107,8 +107,8 @@ final class MemoryFolder: Sendable {
     guard directory >= 0 else { return }
     defer { Foundation.close(directory) }
     for name in names {
-      if isOurs(name, "hearth-") { removeIfLeft(name, in: directory) }
-      if isOurs(name, ".hearth-") { removeIfUnfinished(name, in: directory) }
+      if isOurs(name, "hearth-") { remove(name, in: directory, isUnfinished: false) }
+      if isOurs(name, ".hearth-") { remove(name, in: directory, isUnfinished: true) }
     }
   }
 
@@ -119,12 +119,20 @@ final class MemoryFolder: Sendable {
       && utf8.dropFirst(prefix.count).allSatisfy { $0.isASCIIAlphanumeric }
   }
 
-  private static func removeIfLeft(_ name: String, in parent: Int32) {
+  /// - Parameter isUnfinished: The folder is of a process that ended while making it, if it is older
+  ///   than an hour, which is longer than that takes. Such a folder holds no data.
+  private static func remove(_ name: String, in parent: Int32, isUnfinished: Bool) {
     let folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard folder >= 0 else { return }
     defer { Foundation.close(folder) }
     var status = stat()
     guard fstat(folder, &status) == 0, status.st_uid == geteuid() else { return }
+    if isUnfinished {
+      guard time(nil) - status.st_mtim.tv_sec > 3600 else { return }
+      unlinkat(folder, lockName, 0)
+      unlinkat(parent, name, AT_REMOVEDIR)
+      return
+    }
     let lock = openat(folder, lockName, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
     guard lock >= 0 else { return }
     defer { Foundation.close(lock) }
@@ -133,20 +141,6 @@ final class MemoryFolder: Sendable {
     else { return }
     // The lock file is removed last, so that a later sweep can finish an interrupted one.
     for file in files where file != lockName { unlinkat(folder, file, 0) }
-    unlinkat(folder, lockName, 0)
-    unlinkat(parent, name, AT_REMOVEDIR)
-  }
-
-  /// Removes the folder of a process that ended while making it. An hour is longer than that takes.
-  /// Such a folder holds no data.
-  private static func removeIfUnfinished(_ name: String, in parent: Int32) {
-    let folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-    guard folder >= 0 else { return }
-    defer { Foundation.close(folder) }
-    var status = stat()
-    guard fstat(folder, &status) == 0, status.st_uid == geteuid(),
-      time(nil) - status.st_mtim.tv_sec > 3600
-    else { return }
     unlinkat(folder, lockName, 0)
     unlinkat(parent, name, AT_REMOVEDIR)
   }
