@@ -19,25 +19,19 @@ public struct WriteTransaction: ~Copyable {
     self.snapshot = snapshot
   }
 
-  /// Writes an entry. Returns false, and changes nothing, if `ifAbsent` is set and the key exists.
-  ///
-  /// With `append` the key must be above every other; otherwise this throws `keyExists`.
-  @inlinable @discardableResult
+  /// Writes an entry. With `append` the key must be above every other; otherwise this throws `keyExists`.
+  @inlinable
   public mutating func put(
     _ table: Table, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
-    append: Bool = false, ifAbsent: Bool = false
-  ) throws(LMDBError) -> Bool {
+    append: Bool = false
+  ) throws(LMDBError) {
     guard isValidKey(key) else { throw snapshot.failure(MDB_BAD_VALSIZE, "put") }
     try beforeChange(.put, "put")
-    var flags: UInt32 = 0
-    if append { flags |= UInt32(MDB_APPEND) }
-    if ifAbsent { flags |= UInt32(MDB_NOOVERWRITE) }
+    let flags = append ? UInt32(MDB_APPEND) : 0
     var rawKey = MDB_val(key)
     var rawValue = MDB_val(value)
     let code = mdb_put(snapshot.transaction, table.handle, &rawKey, &rawValue, flags)
-    if code == MDB_KEYEXIST && ifAbsent && !append { return false }
     guard code == MDB_SUCCESS else { throw snapshot.failure(code, "put") }
-    return true
   }
 
   /// Reserves room for a value of `byteCount` bytes, to be filled before the next call.

@@ -33,7 +33,7 @@ final class StoreBuilder {
     append: Bool = false
   ) throws {
     try begin()
-    _ = try transaction?.put(table, key, value, append: append)
+    try transaction?.put(table, key, value, append: append)
     openBytes += key.count + value.count + 16
     if openBytes >= Self.transactionLimitBytes { try commit() }
   }

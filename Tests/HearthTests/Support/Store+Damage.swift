@@ -16,7 +16,7 @@ extension Store {
     try key.withUnsafeBytes { key in
       var value = try transaction.snapshot.get(table, key).map { Array($0) } ?? []
       change(&value)
-      _ = try value.withUnsafeBytes { try transaction.put(table, key, $0) }
+      try value.withUnsafeBytes { try transaction.put(table, key, $0) }
     }
     try transaction.commit()
   }

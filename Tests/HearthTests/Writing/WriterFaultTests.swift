@@ -698,7 +698,7 @@ extension StoreFixture {
     try key.withUnsafeBytes { key in
       var value = try transaction.snapshot.get(table, key).map { Array($0) } ?? []
       value[value.count - 1] ^= 1
-      _ = try value.withUnsafeBytes { try transaction.put(table, key, $0) }
+      try value.withUnsafeBytes { try transaction.put(table, key, $0) }
     }
     try transaction.commit()
   }

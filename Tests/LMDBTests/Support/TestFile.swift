@@ -42,13 +42,12 @@ extension Snapshot {
 }
 
 extension WriteTransaction {
-  @discardableResult
   mutating func put(
-    _ table: Table, _ key: String, _ value: String, append: Bool = false, ifAbsent: Bool = false
-  ) throws -> Bool {
+    _ table: Table, _ key: String, _ value: String, append: Bool = false
+  ) throws {
     try withBytes(key) { (writing: inout Self, key) in
       try Array(value.utf8).withUnsafeBytes {
-        try writing.put(table, key, $0, append: append, ifAbsent: ifAbsent)
+        try writing.put(table, key, $0, append: append)
       }
     }
   }

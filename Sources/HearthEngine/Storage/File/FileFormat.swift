@@ -189,7 +189,7 @@ extension WriteTransaction {
     let (keyCount, valueCount) = (key.count, value.count)
     try key.withUnsafeBufferPointer { key in
       try value.withUnsafeBufferPointer { value in
-        _ = try put(
+        try put(
           table, UnsafeRawBufferPointer(start: key.baseAddress, count: keyCount),
           UnsafeRawBufferPointer(start: value.baseAddress, count: valueCount), append: append)
       }
