@@ -161,9 +161,11 @@ import Testing
     #expect(try await snapshots.next()?.count == 1)
     let seen = Guarded(0)
     let changes = Task { for try await _ in db.changes(since: nil) { seen.withLock { $0 += 1 } } }
-    // It waits for the next change then.
+    // It waits for the next change then. A write that changes nothing would be none.
+    var round = 0
     try await eventually {
-      try await db.document("others/a").setData(["n": 1])
+      round += 1
+      try await db.document("others/a").setData(["n": round])
       return seen.withLock(\.self) > 0
     }
     #expect(rename(path("b.hearth"), path("a.hearth")) == 0)
