@@ -16,7 +16,7 @@ struct FileIdentity: Hashable, Sendable {
     self.init(info)
   }
 
-  /// `nil` if there is no file.
+  /// Returns `nil` if there is no file.
   init?(followingLinksAt path: String) { self.init { stat(path, &$0) } }
 
   /// For a link, the identity of the link itself.
@@ -60,7 +60,7 @@ struct OwnFile {
     throw LMDBError(EAGAIN, context: "make \(path)")
   }
 
-  /// `nil` if there is no file.
+  /// Opens a file that is there. Returns `nil` if there is none.
   static func openExisting(_ path: String) throws(LMDBError) -> OwnFile? {
     let descriptor = Glibc.open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else {

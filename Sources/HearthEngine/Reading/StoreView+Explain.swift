@@ -93,7 +93,7 @@ extension StoreView {
         plan: "included by \(field.canonicalText): documents by name", indexes: [],
         isServed: true, missingIndexes: [])
     case .referring(let query, let field, _):
-      // Of any document: all have the same plan.
+      // The path of any document serves: all have the same plan.
       let one = relation.query(referringTo: ResourcePath(["a", "a"])) ?? query
       var explanation = try explain(.results(EffectiveQuery(one)), analyzes: false)
       explanation.plan =

@@ -507,7 +507,7 @@ extension Filter {
   /// `unordered(_:)`. Throws `invalidArgument` for an invalid filter, for a condition on the results of a
   /// query, and for one relative to the time of the read. The function throws it for data that no document
   /// can have, such as a `FieldValue` or an array in an array, and for a pattern that takes too many
-  /// steps. It is for one thread at a time.
+  /// steps. Call the function on one thread at a time.
   public func predicate(in firestore: Firestore) throws -> ([String: Any]) throws -> Bool {
     let query = firestore.collection("data").whereFilter(.unordered(self))
     let passes = try reporting { try query.checked().predicate() }
