@@ -281,7 +281,7 @@ let package = Package(
     .testTarget(name: "HearthCELTests", dependencies: ["HearthCEL", "HearthText", "TestSupport"]),
     .testTarget(
       name: "HearthDataConnectTests",
-      dependencies: ["HearthDataConnect", "DataConnectModel", "TestSupport"]),
+      dependencies: ["HearthDataConnect", "DataConnectModel", "ProcessorTime", "TestSupport"]),
     // Generated packages, as their users compile them.
     .target(
       name: "Movies", dependencies: ["FirebaseDataConnect", "FirebaseCore"],

@@ -190,7 +190,7 @@
       try await copy.catchUp()
       #expect(try await copy.verifyChanges(since: verified).isEqual)
       #expect(try await !copy.hasMissingChanges())
-      #expect(clock.now - stopped < .seconds(20))
+      #expect(clock.now - stopped < .seconds(120))
       #expect(try await copy.verify().isEqual)
       try await copy.finish()
       #expect(try await lines(new) == lines(old))

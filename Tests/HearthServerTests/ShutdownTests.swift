@@ -45,14 +45,14 @@
       let port = try await server.port
       // A commit without its message.
       async let client = RawConnection.send(
-        [Frame.call(1, "Commit")], for: .seconds(20), port: port)
+        [Frame.call(1, "Commit")], until: { _ in false }, port: port)
       try await Task.sleep(for: time)
       let began = ContinuousClock.now
       server.shutDown()
       try? await running
       let duration = ContinuousClock.now - began
       _ = try await client
-      #expect(duration < .seconds(5))
+      #expect(duration < .seconds(120))
     }
   }
 #endif

@@ -300,7 +300,7 @@
         let client = Task {
           try await RawConnection.send(
             [Frame.preface, Frame(kind: .settings, flags: 1, stream: 0).bytes, bytes],
-            for: .seconds(60), port: server.port)
+            port: server.port)
         }
         try await wait(for: 1)
         client.cancel()
@@ -427,7 +427,7 @@
           [
             .request(1, "POST", "/v1/\(TestServer.root):beginTransaction", ends: false),
             .data(1, Array("{}".utf8)),
-          ], port: server.port)
+          ], until: { $0.haveEnded(1) }, port: server.port)
         let body = frames.filter { $0.kind == .data }.flatMap(\.payload)
         let answer = try JSONDecoder().decode([String: String].self, from: Data(body))
         let transaction = try #require(answer["transaction"])

@@ -231,10 +231,8 @@
       }
       #expect(try await wait(for: 1).packages.first?.report.written.count == 6)
 
-      let began = ContinuousClock.now
       try folder.write(Self.query("Second"), to: "dataconnect/movies/more.gql")
       #expect(try await wait(for: 2).packages.first?.report.written.isEmpty == false)
-      #expect(ContinuousClock.now - began < .seconds(20))
       #expect(operations.contains("SecondQuery"))
 
       try folder.write("generate: {", to: "dataconnect/movies/connector.yaml")

@@ -92,7 +92,7 @@
         call.bytes + Frame.data(1, body, ends: ends).bytes,
       ]
       let received = try await RawConnection.send(
-        parts, for: .seconds(60),
+        parts,
         until: { Frame.all($0).contains { $0.stream == 1 && $0.ends } }, port: server.port)
       return Frame.all(received).filter { $0.stream == 1 }
     }

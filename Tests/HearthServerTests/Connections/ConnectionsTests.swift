@@ -5,6 +5,7 @@
   import MetricsTestKit
   import NIOCore
   import NIOEmbedded
+  import TestSupport
   import Testing
 
   @testable import HearthServer
@@ -56,6 +57,18 @@
       #expect(try PeerNetwork(SocketAddress(unixDomainSocketPath: "/none")) == nil)
     }
 
+    /// The answer on a connection that stays open until a closure returns.
+    private static func health(
+      _ server: TestServer, _ body: () async throws -> Void = {}
+    ) async throws -> String {
+      try await RawConnection.open(port: server.port) { connection in
+        connection.send([Array("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".utf8)])
+        let answer = try await connection.receive { !$0.isEmpty }
+        try await body()
+        return String(decoding: answer, as: UTF8.self)
+      }
+    }
+
     @Test func `one address has some of the connections, which are counted and given back`()
       async throws
     {
@@ -66,14 +79,16 @@
       }) { server in
         // One is the client's.
         try await server.set(TestServer.root + "/a/b", 1)
-        let request = Array("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".utf8)
-        func answer(for time: Duration = .seconds(2)) async throws -> String {
-          String(
-            decoding: try await RawConnection.send(
-              [request], for: time, port: server.port), as: UTF8.self)
-        }
+        let ended = Guarded(0)
         let answers = try await withThrowingTaskGroup(of: String.self) { group in
-          for _ in 0..<6 { group.addTask { try await answer(for: .seconds(10)) } }
+          for _ in 0..<6 {
+            group.addTask { @Sendable in
+              try await Self.health(server) {
+                ended.withLock { $0 += 1 }
+                try await eventually { ended.withLock(\.self) == 6 }
+              }
+            }
+          }
           return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(answers.filter { $0.contains("200") }.count == 2)
@@ -82,7 +97,9 @@
         #expect(refused.totalValue == 4)
         // Those that have ended make room, and the client with a connection goes on.
         try await server.eventually {
-          guard try await answer().contains("200") else { throw TestServer.NoAnswer(text: "") }
+          guard try await Self.health(server).contains("200") else {
+            throw TestServer.NoAnswer(text: "")
+          }
         }
         _ = try await server.get(TestServer.root + "/a/b")
       }

@@ -21,7 +21,7 @@
         for cut in [1, 3, 4, 23, 24, 30] {
           let parts = [Array(preface[..<cut]), Array(preface[cut...])]
           let received = try await RawConnection.send(
-            parts, for: .milliseconds(1000), port: server.port)
+            parts, until: { $0.count > 9 }, port: server.port)
           // The server's SETTINGS, and the acknowledgement of the client's.
           #expect(received.count > 9 && received[3] == 4, "\(cut)")
         }
@@ -114,7 +114,8 @@
           ProtocolChooser.preface + Self.settings + pings[..<1000], Array(pings[1000..<1005]),
           Array(pings[1005...]),
         ]
-        let received = try await RawConnection.send(parts, for: .seconds(2), port: server.port)
+        let received = try await RawConnection.send(
+          parts, until: { Frame.all($0).count { $0.kind == .ping } == count }, port: server.port)
         var types: [UInt8: Int] = [:]
         var index = 0
         while index + 9 <= received.count {
@@ -158,10 +159,17 @@
     }
 
     @Test func `shutdown closes connections that have no call`() async throws {
+      // Requests that are not complete end after 10 seconds by themselves, and on a busy machine all takes longer.
+      for _ in 0..<10 where try await Self.shutdownTime() < .seconds(8) { return }
+      Issue.record("They end by themselves.")
+    }
+
+    /// From the shutdown of a server until connections without a call have ended.
+    private static func shutdownTime() async throws -> Duration {
       let metrics = TestMetrics()
       let (connections, begin) = try await TestServer.run({ $0.metrics = metrics }) { server in
         try await server.set(TestServer.root + "/a/b", 1)
-        let keepAlive = Self.ok.replacing("Connection: close\r\n", with: "")
+        let keepAlive = ok.replacing("Connection: close\r\n", with: "")
         let (answers, answered) = AsyncStream.makeStream(of: Void.self)
         let connections = [keepAlive, "PRI", "GET / HTTP/1.1\r\nHos"].map { text in
           Task { [port = server.port] in
@@ -176,12 +184,11 @@
         // These, and that of the client.
         let opened = try metrics.expectMeter("hearth_server_connections")
         for await _ in answers { break }
-        try await eventually { opened.values.last == 4 }
+        try await eventually { opened.values.contains(4) }
         return (connections, ContinuousClock.now)
       }
       for connection in connections { _ = try await connection.value }
-      // Requests that are not complete end after 10 seconds by themselves.
-      #expect(ContinuousClock.now - begin < .seconds(8))
+      return ContinuousClock.now - begin
     }
 
     @Test func `a transaction ends with the connection of its client`() async throws {

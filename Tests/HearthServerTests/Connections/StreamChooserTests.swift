@@ -19,7 +19,7 @@
           [
             .request(1, "POST", documents + "?documentId=dune", ends: false),
             .data(1, Array(#"{"fields": {"pages": {"integerValue": "412"}}}"#.utf8)),
-          ], port: server.port)
+          ], until: { $0.haveEnded(1) }, port: server.port)
         #expect(created.first { $0.kind == .headers }?.payload.first == Self.ok)
         let name = TestServer.root + "/books/dune"
         let message = [0x0A, UInt8(name.utf8.count)] + name.utf8
@@ -28,7 +28,7 @@
             .request(1, "GET", "/health"), .request(3, "GET", documents + "/dune"),
             .call(5, "GetDocument"), .data(5, [0, 0, 0, 0, UInt8(message.count)] + message),
             .request(7, "GET", documents + "/none"), .request(9, "GET", "none"),
-          ], port: server.port)
+          ], until: { $0.haveEnded(1, 3, 5, 7, 9) }, port: server.port)
         func text(_ stream: UInt32) -> String {
           String(
             decoding: frames.filter { $0.stream == stream && $0.kind == .data }.flatMap(\.payload),
@@ -62,7 +62,7 @@
         for ends in [true, false] {
           let frames = try await RawConnection.send(
             strange.enumerated().map { .headers(UInt32(2 * $0 + 1), $1, ends: ends) }
-              + [.request(7, "GET", "/health")], for: .seconds(60),
+              + [.request(7, "GET", "/health")],
             until: { all in
               all.contains { $0.stream == 7 && $0.ends }
                 && all.contains { $0.stream == 1 && $0.kind == .reset }
@@ -81,7 +81,10 @@
             .request(1, "POST", "/v1/\(TestServer.root)/a", ends: false),
             .data(1, Array(repeating: 32, count: 12_000), ends: false),
             .request(3, "GET", "/health"),
-          ], port: server.port)
+          ],
+          until: { all in
+            all.haveEnded(3) && all.contains { $0.stream == 1 && $0.kind == .reset }
+          }, port: server.port)
         let body = frames.filter { $0.stream == 1 && $0.kind == .data }.flatMap(\.payload)
         #expect(String(decoding: body, as: UTF8.self).contains("10000 bytes"))
         #expect(frames.filter { $0.stream == 1 }.last?.errorCode == 0)

@@ -169,16 +169,14 @@
           return [.call(stream, number == 3 ? "Write" : "Commit")]
             + (0..<3).map { _ in Frame.data(stream, part, ends: false) }
         }
-        let isRefused = Guarded(false)
-        async let received = RawConnection.send(
-          unfinished, for: .seconds(6),
-          until: { frames in
-            if frames.contains(where: { $0.kind == .reset }) { isRefused.withLock { $0 = true } }
-            return false
-          }, port: server.port)
-        try await eventually { isRefused.withLock(\.self) }
-        try await server.set(TestServer.root + "/a/b", 1)
-        let frames = try await received
+        let frames = try await RawConnection.open(port: server.port) { connection in
+          connection.begin(unfinished + [.ping])
+          let frames = try await connection.frames { all in
+            all.haveAcknowledgedPing && all.contains { $0.kind == .reset }
+          }
+          try await server.set(TestServer.root + "/a/b", 1)
+          return frames
+        }
         // ENHANCE_YOUR_CALM, which clients report as RESOURCE_EXHAUSTED.
         #expect(frames.filter { $0.kind == .reset }.map(\.errorCode) == [11])
         #expect(!frames.contains { $0.kind == .goAway })
@@ -196,7 +194,10 @@
             .call(3, "Check", service: "grpc.health.v1.Health"),
             .data(3, [0, 0, 1, 0, 0] + part, ends: false),
             .call(5, "Check", service: "grpc.health.v1.Health"), .data(5, [0, 0, 0, 0, 0]),
-          ], port: server.port)
+          ],
+          until: { all in
+            all.haveEnded(3, 5) && all.contains { $0.stream == 1 && $0.kind == .reset }
+          }, port: server.port)
         let first = frames.filter { $0.stream == 1 }
         #expect(first.contains { $0.kind == .headers && $0.ends } && first.last?.errorCode == 0)
         #expect(frames.contains { $0.stream == 3 && $0.kind == .reset })
@@ -228,14 +229,18 @@
         let open = (0..<700).map {
           Frame.request(UInt32(2 * $0 + 1), "POST", "/v1/\(TestServer.root)/a", ends: false)
         }
-        async let one = RawConnection.send(open, for: .seconds(8), port: server.port)
-        async let other = RawConnection.send(open, for: .seconds(8), port: server.port)
-        let refused = try await (one + other).filter { $0.errorCode == 7 }.count
+        let refused = try await RawConnection.open(port: server.port) { connection in
+          connection.begin(open + [.ping])
+          let frames = try await connection.frames(until: \.haveAcknowledgedPing)
+          let others = try await RawConnection.send(
+            open + [.ping], until: { $0.haveAcknowledgedPing && $0.resets(7) >= 1400 - limit },
+            port: server.port)
+          return frames.resets(7) + others.resets(7)
+        }
         #expect(refused == 1400 - limit)
         try await server.eventually {
           let frames = try await RawConnection.send(
-            [.request(1, "GET", "/health")], for: .seconds(2),
-            until: { $0.contains { $0.stream == 1 && $0.ends } }, port: server.port)
+            [.request(1, "GET", "/health")], until: { $0.haveEnded(1) }, port: server.port)
           guard frames.contains(where: { $0.stream == 1 && $0.ends }) else {
             throw TestServer.NoAnswer(text: "")
           }
@@ -261,24 +266,27 @@
     @Test func `streams count until their answers are sent, though their calls have ended`()
       async throws
     {
-      try await TestServer.run({ $0.limits.runningCalls = 1000 }) { server in
+      try await TestServer.run({
+        $0.limits.runningCalls = 1000
+        $0.limits.writeTime = .seconds(300)
+      }) { server in
         let count = 800
         let limit = 1000 + UncheckedCalls.limit + CallGate.healthLimit
         let calls = try Self.callsWithClosedWindows(count)
-        let began = ContinuousClock.now
-        let refused = try await withThrowingTaskGroup(of: Int.self) { group in
-          // Fewer calls at a time than may run.
-          for number in 0..<3 {
-            group.addTask {
-              try await Task.sleep(until: began + .seconds(4) * number)
-              return try await RawConnection.send(
-                calls, for: .seconds(16), port: server.port
-              ).filter { $0.errorCode == 7 }.count
+        /// Sends the calls on so many connections, one after the other: fewer at a time than may run.
+        func refused(_ connections: Int) async throws -> Int {
+          guard connections > 0 else { return 0 }
+          return try await RawConnection.open(port: server.port) { connection in
+            connection.begin(calls)
+            // Each has the head of its answer, or is refused.
+            let frames = try await connection.frames { all in
+              Set(all.lazy.filter { $0.kind == .headers || $0.kind == .reset }.map(\.stream)).count
+                == count
             }
+            return try await frames.resets(7) + refused(connections - 1)
           }
-          return try await group.reduce(0, +)
         }
-        #expect(refused == 3 * count - limit)
+        #expect(try await refused(3) == 3 * count - limit)
         #expect(try await server.rest("GET", "/health").status == 200)
       }
     }
@@ -287,7 +295,7 @@
       try await TestServer.run({ $0.limits.writeTime = .seconds(1) }) { server in
         func isReset(_ frame: Frame) -> Bool { frame.kind == .reset && frame.stream == 1 }
         let frames = try await RawConnection.send(
-          try Self.callsWithClosedWindows(1), for: .seconds(30),
+          try Self.callsWithClosedWindows(1),
           until: { $0.contains(where: isReset) }, port: server.port)
         #expect(frames.contains(where: isReset))
         #expect(!frames.contains { $0.kind == .data })

@@ -207,12 +207,11 @@
       }
       try await TestServer.run({ $0.serviceKeys = ["a-key-of-the-tests"] }) { server in
         for frames in [open("Watch", 400, isWhole: true), open("Check", 400, isWhole: false)] {
-          let others = Task {
-            try await RawConnection.send(frames, for: .seconds(3), port: server.port)
+          try await RawConnection.open(port: server.port) { connection in
+            connection.begin(frames + [.ping])
+            _ = try await connection.frames(until: \.haveAcknowledgedPing)
+            for _ in 0..<10 { #expect(try await server.health("") == [8, 1]) }
           }
-          try await Task.sleep(for: .seconds(1))
-          for _ in 0..<10 { #expect(try await server.health("") == [8, 1]) }
-          _ = try await others.value
         }
       }
     }

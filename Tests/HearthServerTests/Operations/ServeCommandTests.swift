@@ -49,21 +49,18 @@
           ("GET \(Self.document) HTTP/1.1\r\nHost: localhost\r\n"
             + "Authorization: Bearer \(key)\r\n\(more)\r\n").utf8)
       }
-      let parts = [request(Self.old), request(Self.new, "Connection: close\r\n")]
-      let isAnswered = Guarded(false)
-      async let answers = RawConnection.send(
-        parts, pause: .seconds(15), for: .seconds(60),
-        until: { received in
-          if !received.isEmpty { isAnswered.withLock { $0 = true } }
-          return false
-        }, port: port)
-      try await eventually { isAnswered.withLock(\.self) }
-      try server.write("keys", Self.new + "\n")
-      server.signal(SIGHUP)
-      try await server.waitForLog("SIGHUP")
-      try await eventually { try await Self.get(Self.new, port) == 404 }
-      #expect(try await Self.get(Self.old, port) == 401)
-      let text = String(decoding: try await answers, as: UTF8.self)
+      let answers = try await RawConnection.open(port: port) { connection in
+        connection.send([request(Self.old)])
+        _ = try await connection.receive { !$0.isEmpty }
+        try server.write("keys", Self.new + "\n")
+        server.signal(SIGHUP)
+        try await server.waitForLog("SIGHUP")
+        try await eventually { try await Self.get(Self.new, port) == 404 }
+        #expect(try await Self.get(Self.old, port) == 401)
+        connection.send([request(Self.new, "Connection: close\r\n")])
+        return try await connection.receive { _ in false }
+      }
+      let text = String(decoding: answers, as: UTF8.self)
       #expect(text.components(separatedBy: "HTTP/1.1 404").count == 3, "\(text)")
       #expect(server.isRunning && !server.log.contains("error"))
     }

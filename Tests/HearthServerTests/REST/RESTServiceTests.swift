@@ -96,7 +96,8 @@
         #expect(large.hasPrefix("HTTP/1.1 404") || large.hasPrefix("HTTP/1.1 413"), "\(large)")
         // Over HTTP/2 the stream ends without its body.
         let frames = try await RawConnection.send(
-          [.request(1, "POST", Self.v1 + ":commit", ends: false)], port: server.port)
+          [.request(1, "POST", Self.v1 + ":commit", ends: false)],
+          until: { $0.haveEnded(1) }, port: server.port)
         #expect(frames.contains { $0.stream == 1 && $0.ends })
         let written = try await server.rest(
           "POST", Self.v1 + "/books?documentId=dune", "{}", ["Authorization": "Bearer \(key)"])

@@ -15,6 +15,8 @@
     static let endStream: UInt8 = 1
     static let endHeaders: UInt8 = 4
 
+    static let ping = Frame(kind: .ping, stream: 0, payload: Array(1...8))
+
     /// The begin of a connection.
     static let preface = ProtocolChooser.preface + Frame(kind: .settings, stream: 0).bytes
 
@@ -88,17 +90,43 @@
     }
   }
 
+  extension [Frame] {
+    /// Whether each of these streams has ended or was reset.
+    func haveEnded(_ streams: UInt32...) -> Bool {
+      streams.allSatisfy { stream in
+        contains { $0.stream == stream && ($0.ends || $0.kind == .reset) }
+      }
+    }
+
+    /// The number of streams that were reset with this code.
+    func resets(_ code: UInt8) -> Int { count { $0.errorCode == code } }
+
+    /// Whether the server has read all that was sent before a ping.
+    var haveAcknowledgedPing: Bool { contains { $0.kind == .ping && $0.flags == 1 } }
+  }
+
   extension RawConnection {
-    /// Sends frames after the preface, and returns those that come in this time. The server's settings
-    /// are acknowledged: before that, a client has a hundred streams at most.
+    /// Sends frames after the preface. The server's settings are acknowledged: before that, a client has a hundred
+    /// streams at most.
+    func begin(_ frames: [Frame]) {
+      send([
+        Frame.preface, Frame(kind: .settings, flags: 1, stream: 0).bytes, frames.flatMap(\.bytes),
+      ])
+    }
+
+    mutating func frames(until isEnough: ([Frame]) -> Bool) async throws -> [Frame] {
+      Frame.all(try await receive { isEnough(Frame.all($0)) })
+    }
+
+    /// Sends frames after the preface on a connection of their own, and returns those that come until they are enough
+    /// or the server closes the connection.
     static func send(
-      _ frames: [Frame], for time: Duration = .seconds(5),
-      until isEnough: ([Frame]) -> Bool = { _ in false }, port: Int
+      _ frames: [Frame], until isEnough: ([Frame]) -> Bool, port: Int
     ) async throws -> [Frame] {
-      Frame.all(
-        try await send(
-          [Frame.preface, Frame(kind: .settings, flags: 1, stream: 0).bytes]
-            + [frames.flatMap(\.bytes)], for: time, until: { isEnough(Frame.all($0)) }, port: port))
+      try await open(port: port) { connection in
+        connection.begin(frames)
+        return try await connection.frames(until: isEnough)
+      }
     }
   }
 #endif

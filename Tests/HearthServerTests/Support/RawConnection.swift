@@ -3,14 +3,18 @@
   import NIOCore
   import NIOPosix
 
-  /// A client that sends bytes as they are.
-  enum RawConnection {
-    /// Sends the parts, with a pause between two, and returns all that the server sends until it
-    /// closes the connection, until what has come is enough, or until this time has passed.
-    static func send(
-      _ parts: [[UInt8]], pause: Duration = .milliseconds(20), for time: Duration = .seconds(20),
-      until isEnough: ([UInt8]) -> Bool = { _ in false }, port: Int
-    ) async throws -> [UInt8] {
+  /// The connection of a client that sends bytes as they are.
+  struct RawConnection {
+    private let channel: any Channel
+    private var parts: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
+    private var received: [UInt8] = []
+
+    /// Runs a closure with a connection, and closes it. It is closed after this time in any case: longer than the
+    /// busiest machine needs.
+    static func open<Result>(
+      port: Int, for time: Duration = .seconds(300),
+      _ body: (inout RawConnection) async throws -> Result
+    ) async throws -> Result {
       let connection = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
         .connect(host: "127.0.0.1", port: port) { channel in
           channel.eventLoop.makeCompletedFuture {
@@ -23,18 +27,26 @@
         channel.close(promise: nil)
       }
       defer { closing.cancel() }
+      return try await connection.executeThenClose { inbound, _ in
+        var connection = RawConnection(channel: channel, parts: inbound.makeAsyncIterator())
+        return try await body(&connection)
+      }
+    }
+
+    /// Sends the parts, with a pause between two.
+    func send(_ parts: [[UInt8]], pause: Duration = .milliseconds(20)) {
       for (index, part) in parts.enumerated() {
-        channel.eventLoop.scheduleTask(in: TimeAmount(pause * index)) {
+        channel.eventLoop.scheduleTask(in: TimeAmount(pause * index)) { [channel] in
           channel.writeAndFlush(ByteBuffer(bytes: part), promise: nil)
         }
       }
-      var received: [UInt8] = []
+    }
+
+    /// All that the server has sent, once it is enough or the connection has ended.
+    mutating func receive(until isEnough: ([UInt8]) -> Bool) async throws -> [UInt8] {
       do {
-        try await connection.executeThenClose { inbound, _ in
-          for try await part in inbound {
-            received += part.readableBytesView
-            if isEnough(received) { return }
-          }
+        while !isEnough(received), let part = try await parts.next() {
+          received += part.readableBytesView
         }
       } catch is CancellationError {
         throw CancellationError()
@@ -42,6 +54,18 @@
         // Reset by the server, which is an end too.
       }
       return received
+    }
+
+    /// Sends the parts on a connection of their own, and returns all that the server sends until it closes the
+    /// connection, until what has come is enough, or until this time has passed.
+    static func send(
+      _ parts: [[UInt8]], pause: Duration = .milliseconds(20), for time: Duration = .seconds(300),
+      until isEnough: ([UInt8]) -> Bool = { _ in false }, port: Int
+    ) async throws -> [UInt8] {
+      try await open(port: port, for: time) { connection in
+        connection.send(parts, pause: pause)
+        return try await connection.receive(until: isEnough)
+      }
     }
 
     static func send(_ text: String, port: Int) async throws -> String {
@@ -110,7 +134,7 @@
       text += "Content-Length: \(body.utf8.count)\r\n\r\n" + body
       // The server closes the connection.
       let received = String(
-        decoding: try await RawConnection.send([Array(text.utf8)], for: .seconds(300), port: port),
+        decoding: try await RawConnection.send([Array(text.utf8)], port: port),
         as: UTF8.self)
       guard let answer = RESTAnswer(received) else { throw NoAnswer(text: received) }
       return answer
