@@ -39,6 +39,9 @@
         try backend ?? EmbeddedBackend(inMemory: settings, logger: Logger(label: "test"))
       var options = FirestoreServer.Options()
       options.port = 0
+      // On a busy machine, a client may read nothing for more than a minute.
+      options.limits.requestTime = .seconds(600)
+      options.limits.writeTime = .seconds(600)
       configure(&options)
       let catalog =
         try folder.map {
