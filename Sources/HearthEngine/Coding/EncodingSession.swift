@@ -24,7 +24,7 @@ struct EncodingSession {
     state.pointee.datesAreTimestamps = options.datesAreTimestamps
     state.pointee.dataIsBlob = options.dataIsBlob
     // A type that is encoded directly writes the values inside of it without a hook.
-    state.pointee.isRefused = options.replacement != nil
+    state.pointee.isRefused = options.hasReplacement
     state.pointee.firstSerial = state.pointee.serial
     let root = EncodingPosition.push(on: state, kind: .empty)
     if root.encodeDirect(value) {

@@ -87,7 +87,9 @@ open class FirebaseDataEncoder {
   /// Returns the replacement of a value inside of the encoded one; nil for the value itself. Need not be called for
   /// standard types. Without exception, values are then encoded through `Codable`. If a type cannot be streamed, the
   /// whole value is encoded twice.
-  package final var replacement: ((any Encodable) throws -> (any Encodable)?)?
+  package final var replacement: ((any Encodable) throws -> (any Encodable)?)? {
+    didSet { hasReplacement = replacement != nil }
+  }
   /// Context for the types being encoded, as their encoders' `userInfo`.
   open var userInfo: [CodingUserInfoKey: Any] = [:]
 
@@ -95,6 +97,7 @@ open class FirebaseDataEncoder {
   final private(set) var datesAreTimestamps = false
   final private(set) var dataIsBlob = false
   final private(set) var keysAreDefault = true
+  final private(set) var hasReplacement = false
   /// Accepts only values that can be a document, also in the `encode` that returns `Any`.
   private let isOfDocuments: Bool
 

@@ -33,11 +33,13 @@ struct ChangeLogTrim {
     var cursor = try store.lmdb.cursor(tables.changes)
     var found = try cursor.first()
     while found, left > 0 {
+      guard excessBytes > 0 || oldestKept != nil else { break }
       // Nobody can read a damaged record. It counts as old, and its tombstones stay: a commit that
       // stopped here would fail, and so would every later one.
-      let record = try Status.ignoringDamage { try read(cursor.key, cursor.value) }
-      let newest = record?.newest ?? .earliest
-      guard excessBytes > 0 || oldestKept.map({ newest < $0 }) ?? false else { break }
+      let record = try Status.ignoringDamage {
+        try read(cursor.key, cursor.value, keptFrom: excessBytes > 0 ? nil : oldestKept)
+      }
+      if let record, record.isKept { break }
       steps.append(CommitPlan.Step(table: tables.changes, key: Array(cursor.key), value: nil))
       for change in record?.deletions ?? [] {
         if let key = try Status.ignoringDamage({ try tombstone(of: change, in: store) }) ?? nil {
@@ -59,17 +61,18 @@ struct ChangeLogTrim {
     return (steps, firstKept)
   }
 
+  /// Reads a record as far as its first change of that time or later, with which it is kept.
   private func read(
-    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
-  ) throws -> (newest: Instant, deletions: [Change]) {
-    var newest = Instant.earliest
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, keptFrom time: Instant?
+  ) throws -> (isKept: Bool, deletions: [Change]) {
+    var isKept = false
     var deletions: [Change] = []
     try ChangeRecord.read(key: key, value: value) { change in
-      newest = max(newest, change.commitTime)
+      if let time, change.commitTime >= time { isKept = true }
       if change.kind == .deleted { deletions.append(change) }
-      return true
+      return !isKept
     }
-    return (newest, deletions)
+    return (isKept, deletions)
   }
 
   /// The tombstone's key, if the tombstone belongs to this deletion and not to a later one.

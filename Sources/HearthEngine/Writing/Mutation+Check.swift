@@ -9,10 +9,11 @@ extension Mutation {
     var byteCount = 0
     var contentByteCount = 0
     var transformCount = 0
-    for mutation in mutations {
-      byteCount += mutation.byteCount
-      contentByteCount += mutation.contentByteCount
-      transformCount += mutation.transforms.count
+    // By their positions: an element of a loop is a copy.
+    for index in mutations.indices {
+      byteCount += mutations[index].byteCount
+      contentByteCount += mutations[index].contentByteCount
+      transformCount += mutations[index].transforms.count
     }
     try Limits.check(requestOf: contentByteCount)
     guard transformCount > Limits.transformsPerDocument else { return byteCount }

@@ -18,7 +18,7 @@ public class DocumentWrites: NSObject {
     do {
       let mutation = try write()
       try mutation.check()
-      mutations.append(mutation)
+      mutations.append(consume mutation)
     } catch {
       note(Status(writingFailed: error))
     }
