@@ -26,6 +26,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 hearth = sys.argv[1]
+# For what comes, however busy the machine is.
+SECONDS = 120
 AUDIENCE = "https://firestore.googleapis.com/"
 
 
@@ -52,7 +54,7 @@ def replace(path, content):
 
 
 def run(*arguments):
-    return subprocess.run([hearth, *arguments], capture_output=True, text=True, timeout=30)
+    return subprocess.run([hearth, *arguments], capture_output=True, text=True, timeout=SECONDS)
 
 
 def segment(content):
@@ -126,7 +128,7 @@ with tempfile.TemporaryDirectory() as folder:
                 request.add_header("Authorization", f"Bearer {token}")
             try:
                 context = ssl.create_default_context(cafile=roots)
-                with urllib.request.urlopen(request, context=context, timeout=10) as answer:
+                with urllib.request.urlopen(request, context=context, timeout=SECONDS) as answer:
                     return answer.status
             except urllib.error.HTTPError as refused:
                 return refused.code
@@ -177,7 +179,7 @@ with tempfile.TemporaryDirectory() as folder:
         made, key = certificate()
         replace(f"{folder}/key.pem", key)
         replace(f"{folder}/cert.pem", made)
-        deadline = time.time() + 20
+        deadline = time.time() + SECONDS
         while ssl.get_server_certificate(("127.0.0.1", int(port))).strip() != made.decode().strip():
             assert time.time() < deadline, "The new certificate is not used"
             time.sleep(0.2)
@@ -202,7 +204,7 @@ with tempfile.TemporaryDirectory() as folder:
                 return log.read()
 
         def wait(is_done):
-            deadline = time.time() + 20
+            deadline = time.time() + SECONDS
             while not is_done():
                 assert time.time() < deadline, logged()
                 time.sleep(0.2)

@@ -45,13 +45,13 @@ found = books.document("dune").get()
 assert found.get("place") == firestore.GeoPoint(52, 21) and found.get("by").path == "authors/herbert"
 assert found.get("raw") == b"\x00\xff" and found.get("none") is None
 
-deadline = datetime.datetime.now() + datetime.timedelta(seconds=20)
+deadline = datetime.datetime.now() + datetime.timedelta(seconds=breadth.SECONDS)
 while not news:
     assert datetime.datetime.now() < deadline, "The listener has no first snapshot"
 books.document("dune").update({
     "pages": firestore.Increment(1), "tags": firestore.ArrayUnion(["classic"]), "out": firestore.DELETE_FIELD,
     "seen": firestore.SERVER_TIMESTAMP})
-assert arrived.wait(20), news
+assert arrived.wait(breadth.SECONDS), news
 watch.unsubscribe()
 assert news[0] == ("ADDED", "dune"), news
 changed = books.document("dune").get().to_dict()

@@ -90,7 +90,11 @@ with tempfile.TemporaryDirectory() as folder:
         threads = [threading.Thread(target=write, args=(w, round, written)) for w in range(4)]
         for thread in threads:
             thread.start()
-        time.sleep(0.3 + random.random())
+        # Else nothing may be acknowledged yet: on a busy machine, a client takes seconds to connect.
+        end = time.time() + 120
+        while len(written) < 4 and time.time() < end:
+            time.sleep(0.01)
+        time.sleep(random.random())
         server.send_signal(signal.SIGKILL)
         server.wait()
         for thread in threads:

@@ -69,7 +69,7 @@ def rest(port, folder, path, token):
         request.add_header("Authorization", f"Bearer {token}")
     context = ssl.create_default_context(cafile=f"{folder}/cert.pem")
     try:
-        with urllib.request.urlopen(request, context=context, timeout=10) as answer:
+        with urllib.request.urlopen(request, context=context, timeout=breadth.SECONDS) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as refused:
         return refused.code, json.load(refused)
@@ -92,7 +92,7 @@ def send_strange_timeout(port, folder):
         with context.wrap_socket(plain, server_hostname="127.0.0.1") as peer:
             peer.sendall(
                 b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0) + frame(1, 5, 1, block) + frame(6, 0, 0, b"12345678"))
-            peer.settimeout(10)
+            peer.settimeout(breadth.SECONDS)
             received = b""
             while frame(6, 1, 0, b"12345678") not in received:
                 part = peer.recv(65536)
@@ -101,7 +101,7 @@ def send_strange_timeout(port, folder):
 
 
 def serve(*arguments):
-    return subprocess.run([hearth, "serve", *arguments], capture_output=True, text=True, timeout=20)
+    return subprocess.run([hearth, "serve", *arguments], capture_output=True, text=True, timeout=breadth.SECONDS)
 
 
 with tempfile.TemporaryDirectory() as folder:
