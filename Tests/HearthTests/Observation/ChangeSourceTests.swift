@@ -250,7 +250,7 @@ import Testing
       let isShown = added.seen.counts.last == 1
       found.withLock { $0 = (isShown, ContinuousClock.now - start) }
     }
-    try await Task.sleep(for: .milliseconds(5))
+    try await eventually { registry.queue.sync { !registry.state.committed.isEmpty } }
     late.release()
     try await eventually { found.withLock { $0 != nil } }
     registry.settle()
