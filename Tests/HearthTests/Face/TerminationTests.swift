@@ -69,6 +69,21 @@ import Testing
       }
       try await batch.commit()
     }
+    try await db.terminate()
+    // Reads that are waited for are slow each time. On a busy machine, any may be slow.
+    var times: [(whole: Duration, next: Duration, end: Duration)] = []
+    for _ in 0..<10 {
+      let time = try await timesOfListeners()
+      if time.next < time.whole * 10, time.end < time.whole * 10 { return }
+      times.append(time)
+    }
+    Issue.record("\(times)")
+  }
+
+  /// How long it takes to read all books, to read one behind forty listeners that were removed, and to terminate
+  /// with forty others.
+  private func timesOfListeners() async throws -> (whole: Duration, next: Duration, end: Duration) {
+    let db = try open()
     let query = db.collection("books").order(by: "title")
     let clock = ContinuousClock()
     let whole = try await clock.measure { _ = try await query.getDocuments() }
@@ -80,10 +95,9 @@ import Testing
     let next = try await clock.measure {
       for try await _ in db.document("books/1").snapshots { break }
     }
-    #expect(next < whole * 10, "\(next), and \(whole) for one")
     _ = listeners()
     let end = try await clock.measure { try await db.terminate() }
-    #expect(end < whole * 10, "\(end), and \(whole) for one")
+    return (whole, next, end)
   }
 
   @Test func `transactions that run are done, with their further attempts`() async throws {

@@ -446,7 +446,8 @@ import Testing
   @Test(.embedded("It looks at the lines."))
   func `a first attempt waits at its first read, and for no more than that`() async throws {
     let db = try open()
-    let ids = (0..<5).map { "\($0)" }
+    // So many that waiting for each is longer than a busy machine makes it.
+    let ids = (0..<30).map { "\($0)" }
     let lines = try db.database().lines
     let turn = await lines.turn(at: ids.map { ResourcePath(["a", $0]) })
     let read = Guarded<[ContinuousClock.Instant]>([])
@@ -461,7 +462,7 @@ import Testing
     let times = read.withLock { $0.map { $0 - began } }
     #expect(times[0] >= DocumentQueues.patience)
     // All others together.
-    #expect(times[4] - times[0] < DocumentQueues.patience * 4)
+    #expect(times[29] - times[0] < DocumentQueues.patience * 29)
     lines.end(turn)
     #expect(lines.count == 0)
     try await db.terminate()

@@ -71,8 +71,13 @@ final class StoreFixture: @unchecked Sendable {
 
   /// Commits several requests in one group: the writer's thread is held until all wait for it.
   func commitTogether(_ requests: [[Mutation]]) -> [Writer.Outcome] {
-    let gate = DispatchSemaphore(value: 0)
-    writer.submit([]) { _ in gate.wait() }
+    let (isHeld, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    writer.submit([]) { _ in
+      isHeld.signal()
+      gate.wait()
+    }
+    // Else it may take the first one into its group.
+    isHeld.wait()
     let done = DispatchGroup()
     let outcomes = Guarded<[Int: Writer.Outcome]>([:])
     for (index, mutations) in requests.enumerated() {

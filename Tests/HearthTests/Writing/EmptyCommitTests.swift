@@ -27,10 +27,13 @@ import Testing
     let memory = MemoryBackend(
       history: Instant(microseconds: 1), now: { clock.now }, logger: .silent)
     for backend in [fixture.backend, memory] {
-      let written = try await backend.commit([set(1)])
       let calls = Guarded(0)
       let observation = backend.observeChanges { calls.withLock { $0 += 1 } }
-      // What was under way has arrived by then. On a busy machine, a call may come a second after its commit.
+      // Called at once, and for the commit, which may be found as late as by the timer that looks for missed ones.
+      try await eventually { calls.withLock(\.self) > 0 }
+      let written = try await backend.commit([set(1)])
+      try await eventually { calls.withLock(\.self) > 1 }
+      // What was under way has arrived by then.
       let before = try await settled(for: .seconds(2)) { calls.withLock(\.self) }
       let token = try await backend.newestToken()
       var last = written.commitTime
