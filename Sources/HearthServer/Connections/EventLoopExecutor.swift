@@ -22,7 +22,7 @@
     /// Each takes some 50 µs.
     private static let waitingLimit = 64
 
-    private init(_ eventLoop: (any EventLoop)?) { self.eventLoop = eventLoop }
+    init(_ eventLoop: (any EventLoop)?) { self.eventLoop = eventLoop }
 
     /// For tasks of gRPC, which wait for events of connections: they run where the event is.
     static let staying = EventLoopExecutor(nil)

@@ -8,7 +8,7 @@
 
   @testable import HearthServer
 
-  /// Where calls run. One test after another: one of them holds up an event loop.
+  /// Where calls run. One test after another: they would be in each other's way.
   @Suite(.serialized) struct EventLoopExecutorTests {
     @Test func `a task runs on its event loop, also after it has waited for another thread`()
       async throws
@@ -41,8 +41,10 @@
     }
 
     @Test func `an event loop that is held up gives jobs to the pool`() async throws {
-      let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
-      let executor = try #require(EventLoopExecutor.of(eventLoop))
+      // Of its own: connections of other tests would wait, too.
+      let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+      let eventLoop = group.next()
+      let executor = EventLoopExecutor(eventLoop)
       let gate = DispatchSemaphore(value: 0)
       eventLoop.execute { gate.wait() }
       let places = Places()
@@ -54,12 +56,12 @@
               eventLoop: eventLoop.inEventLoop ? ObjectIdentifier(eventLoop) : nil))
         }
       }
-      // Other tests have jobs there too.
       while places.all.count < 36 { await Task.yield() }
       #expect(places.all.allSatisfy { $0.eventLoop == nil })
       gate.signal()
       for task in tasks { await task.value }
       #expect(places.all.count == 100 && places.all.contains { $0.eventLoop != nil })
+      try await group.shutdownGracefully()
     }
 
     private func placesOfCalls() async throws -> [Place] {
