@@ -51,8 +51,7 @@ import Testing
   fileprivate func client(cache: CacheSettings? = nil) throws -> TestConnector {
     let client = try TestConnector(
       connector.connector, TemporaryDatabase(), DataConnectSettings(cacheSettings: cache))
-    client.dataConnect.useEmulator(port: server.port)
-    #expect(try client.dataConnect.executor() is EmulatorClient)
+    try client.useEmulator(port: server.port)
     return client
   }
 
@@ -222,7 +221,7 @@ import Testing
     server.stop()
     let silent = try SilentServer()
     let client = try TestConnector(connector.connector, TemporaryDatabase())
-    client.dataConnect.useEmulator(port: silent.port)
+    try client.useEmulator(port: silent.port)
     let failure = Task { [connector = client] in
       await #expect(throws: DataConnectInternalError.self) {
         _ = try await mutate(connector, "Add", ["id": 1, "title": "a"])
@@ -240,7 +239,7 @@ import Testing
     let silent = try SilentServer()
     defer { silent.stop() }
     let client = try TestConnector(connector.connector, TemporaryDatabase())
-    client.dataConnect.useEmulator(port: silent.port)
+    try client.useEmulator(port: silent.port)
     let task = Task { try await mutate(client, "Add", ["id": 1, "title": "a"]) }
     try await eventually { silent.lineCount == 1 }
     task.cancel()
@@ -365,7 +364,7 @@ import Testing
     defer { server.stop() }
     let settings = DataConnectSettings(isStrict: true)
     let strict = try TestConnector(connector.connector, TemporaryDatabase(), settings)
-    strict.dataConnect.useEmulator(port: server.port)
+    try strict.useEmulator(port: server.port)
     let error = await #expect(throws: DataConnectOperationError.self) {
       try await strict.reference("Get", ["id": 1]).execute()
     }
@@ -382,7 +381,7 @@ import Testing
     defer { closed.stop() }
     try closed.serve([connector.connector])
     let plain = try TestConnector(connector.connector, TemporaryDatabase())
-    plain.dataConnect.useEmulator(port: closed.port)
+    try plain.useEmulator(port: closed.port)
     await #expect(throws: DataConnectOperationError.self) {
       try await plain.reference("Get", ["id": 1]).execute()
     }
@@ -393,7 +392,7 @@ import Testing
     defer { server.stop() }
     let settings = DataConnectSettings(refreshesOnChange: true)
     let following = try TestConnector(connector.connector, TemporaryDatabase(), settings)
-    following.dataConnect.useEmulator(port: server.port)
+    try following.useEmulator(port: server.port)
     let client = try client()
     _ = try await mutate(client, "Add", ["id": 1, "title": "a"])
     let (list, other) = (following.reference("List"), client.reference("List"))

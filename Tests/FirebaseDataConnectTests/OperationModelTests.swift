@@ -104,9 +104,7 @@ import Testing
       if usesProcess {
         let process = try OperationProcess(compiled, on: database.path)
         self.process = process
-        client = EmulatorClient(
-          host: "127.0.0.1", port: process.port, connector.dataConnect.connectorConfig)
-        try #require(client != nil)
+        client = try connector.emulatorClient(port: process.port)
       }
     }
 
@@ -114,9 +112,7 @@ import Testing
       let emulator = try EmulatorServer(connector.firestore, host: "127.0.0.1", port: 0)
       try emulator.serve([compiled])
       self.emulator = emulator
-      client = EmulatorClient(
-        host: "127.0.0.1", port: emulator.port, connector.dataConnect.connectorConfig)
-      try #require(client != nil)
+      client = try connector.emulatorClient(port: emulator.port)
     }
 
     private var service: any OperationExecutor {

@@ -659,9 +659,7 @@ import Testing
     try await connector.mutate("Save", ["name": "Dune", "genre": "a"])
     let process = try OperationProcess(connector.connector, on: connector.database.path)
     defer { process.stop() }
-    let client = try #require(
-      EmulatorClient(
-        host: "127.0.0.1", port: process.port, connector.dataConnect.connectorConfig))
+    let client = try connector.emulatorClient(port: process.port)
     let reference = connector.reference("Get", ["name": "Dune"])
     let mutations: [(name: String, variables: DataObject)] = [
       ("Save", ["name": "Dune", "genre": "b"]), ("SetAll", ["genre": "c"]),

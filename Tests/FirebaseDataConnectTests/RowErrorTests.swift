@@ -59,7 +59,7 @@ import Testing
   /// The error's message, in the process and through an emulator: the same, and without the secret.
   private func refusal(_ name: String, _ variables: [String: DataValue]) async throws -> String {
     let client = try TestConnector(connector.connector, TemporaryDatabase())
-    client.dataConnect.useEmulator(port: server.port)
+    try client.useEmulator(port: server.port)
     var messages: [String] = []
     for connector in [connector, client] {
       let error = await #expect(throws: DataConnectOperationError.self) {
@@ -141,7 +141,7 @@ import Testing
     let person = connector.firestore.document("person/\(Self.secret)-1")
     try await connector.firestore.document("note/\(Self.secret)-note").setData(["about": person])
     let client = try TestConnector(connector.connector, TemporaryDatabase())
-    client.dataConnect.useEmulator(port: server.port)
+    try client.useEmulator(port: server.port)
     for connector in [connector, client] {
       let error = await #expect(throws: DataConnectOperationError.self) {
         _ = try await connector.dataConnect.mutation(

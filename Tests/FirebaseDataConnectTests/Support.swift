@@ -3,6 +3,7 @@ import Foundation
 import Hearth
 import HearthDataConnect
 import HearthTesting
+import TestSupport
 import Testing
 
 @testable import FirebaseDataConnect
@@ -44,6 +45,24 @@ struct TestConnector {
   }
 
   var firestore: Firestore { database.firestore }
+
+  /// Uses the emulator at the port. On a busy machine it may greet too late, and is then connected to again.
+  func useEmulator(port: Int) throws {
+    try blockUntil {
+      dataConnect.useEmulator(port: port)
+      return try dataConnect.executor() is EmulatorClient
+    }
+  }
+
+  /// A client of the emulator at the port, beside the connector.
+  func emulatorClient(port: Int) throws -> EmulatorClient {
+    var client: EmulatorClient?
+    try blockUntil {
+      client = EmulatorClient(host: "127.0.0.1", port: port, dataConnect.connectorConfig)
+      return client != nil
+    }
+    return try #require(client)
+  }
 
   /// The result of a query. Throws its error.
   func query(
