@@ -52,9 +52,8 @@ extension HearthTestHelper {
                 try await db.batch().setData(["n": task], forDocument: book)
                   .updateData(["author": author], forDocument: book).commit()
               default:
-                _ = try await db.runTransaction { transaction, _ in
+                try await Self.runTransaction(in: db) { transaction in
                   transaction.setData(["author": author], forDocument: book)
-                  return nil
                 }
               }
               return (1, 0)

@@ -129,6 +129,19 @@ extension HearthTestHelper {
     }
   }
 
+  /// On a busy machine the fifth attempt of a transaction may hold the write lock for longer than it may: nothing was
+  /// applied then, and it begins again.
+  static func runTransaction(
+    in db: Firestore, _ block: @escaping @Sendable (Transaction) throws -> Void
+  ) async throws {
+    while true {
+      let began = ContinuousClock.now
+      do {
+        return try await db.runTransaction { try block($0) }
+      } catch FirestoreErrorCode.aborted where ContinuousClock.now - began >= .seconds(1) {}
+    }
+  }
+
   /// <tasks> <transactions of each>: adds one to the same document, and says how many failed, and how long all took.
   func increment() async throws {
     let db = try open(.unsafeWithoutFlushing)
@@ -141,26 +154,15 @@ extension HearthTestHelper {
       for _ in 0..<tasks {
         group.addTask {
           var failures = 0
-          var done = 0
-          while done < count {
-            let began = ContinuousClock.now
+          for _ in 0..<count {
             do {
-              try await db.runTransaction { transaction, errorPointer in
-                do {
-                  let sum = try transaction.getDocument(counter)["n"] as? Int ?? 0
-                  transaction.setData(["n": sum + 1], forDocument: counter)
-                } catch {
-                  errorPointer?.pointee = error as NSError
-                }
-                return nil
+              try await Self.runTransaction(in: db) { transaction in
+                let sum = try transaction.getDocument(counter)["n"] as? Int ?? 0
+                transaction.setData(["n": sum + 1], forDocument: counter)
               }
-            } catch FirestoreErrorCode.aborted where ContinuousClock.now - began >= .seconds(1) {
-              // On a busy machine the fifth attempt may hold the write lock for longer than it may.
-              continue
             } catch {
               failures += 1
             }
-            done += 1
           }
           return failures
         }
