@@ -183,14 +183,11 @@
       try await eventually { batches.withLock(\.self) >= 10 }
       end.come()
       try await writers.value
-      let clock = ContinuousClock()
-      let stopped = clock.now
       following.cancel()
       await #expect(throws: CancellationError.self) { try await following.value }
       try await copy.catchUp()
       #expect(try await copy.verifyChanges(since: verified).isEqual)
       #expect(try await !copy.hasMissingChanges())
-      #expect(clock.now - stopped < .seconds(120))
       #expect(try await copy.verify().isEqual)
       try await copy.finish()
       #expect(try await lines(new) == lines(old))

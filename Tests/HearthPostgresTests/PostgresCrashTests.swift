@@ -59,8 +59,10 @@
       to server: OwnServer, interrupting commands: [String], times: Int
     ) async throws {
       defer { server.stop() }
-      let writer = try PostgresServer.open(server.url + "?connect_timeout=2", as: "writer")
-      let follower = try PostgresServer.open(server.url + "?connect_timeout=2", as: "follower")
+      // Only a server that is frozen refuses no connection.
+      let url = server.url + "?connect_timeout=\(commands.contains("freeze") ? 2 : 60)"
+      let writer = try PostgresServer.open(url, as: "writer")
+      let follower = try PostgresServer.open(url, as: "follower")
       let counts = Counts()
       let token = try await follower.changeToken()
       let writing = Task {

@@ -13,14 +13,11 @@
   /// databases on the same server.
   @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(patience))
   struct PostgresOperationTests {
-    private func fill(
-      _ db: Firestore, _ collection: String, _ count: Int, fillerBytes: Int = 0
-    ) async throws {
-      let filler = String(repeating: "x", count: fillerBytes)
+    private func fill(_ db: Firestore, _ collection: String, _ count: Int) async throws {
       for start in stride(from: 0, to: count, by: 400) {
         let batch = db.batch()
         for n in start..<min(start + 400, count) {
-          batch.setData(["n": n, "filler": filler], forDocument: db.document("\(collection)/\(n)"))
+          batch.setData(["n": n], forDocument: db.document("\(collection)/\(n)"))
         }
         try await batch.commit()
       }
@@ -32,24 +29,27 @@
         operation: try .set(encoding: MapValue([("n", .integer(n))])))
     }
 
-    private static func open(_ url: String) throws -> RemoteBackend {
+    private static func open(
+      _ url: String, as store: (PostgresStore) -> any RemoteStore = { $0 }
+    ) throws -> RemoteBackend {
       let logger = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
       var settings = EmbeddedBackend.Settings()
       settings.ttlSweepInterval = nil
       return try RemoteBackend(
-        PostgresStore(
-          url, retention: ChangeLogRetention(age: .seconds(3600), limitBytes: 1 << 30),
-          logger: logger), settings, logger: logger)
+        store(
+          PostgresStore(
+            url, retention: ChangeLogRetention(age: .seconds(3600), limitBytes: 1 << 30),
+            logger: logger)), settings, logger: logger)
     }
 
     // MARK: Outages
 
-    /// What becomes of each verb for so many numbers, all at once: how often each outcome came.
+    /// What becomes of each verb for 2000 numbers, all at once: how often each outcome came.
     private static func outcomes(
-      of count: Int = 2000, _ verbs: [@Sendable (Int) async throws -> Void]
+      of verbs: [@Sendable (Int) async throws -> Void]
     ) async -> [String: Int] {
       await withTaskGroup(of: String.self) { group in
-        for number in 0..<count {
+        for number in 0..<2000 {
           for verb in verbs {
             group.addTask {
               do {
@@ -71,14 +71,15 @@
     @Test func `all writes and reads fail in time while the server is away`() async throws {
       let server = try OwnServer()
       defer { server.stop() }
-      let db = try PostgresServer.open(server.url + "?connect_timeout=2", as: "outage")
+      // A server that is away refuses connections at once.
+      let db = try PostgresServer.open(server.url + "?connect_timeout=60", as: "outage")
       try await db.document("c/first").setData(["n": 0])
       _ = try await db.document("c/first").getDocument()
       #expect(try server.control("kill"))
       // Its connections may answer for a moment.
       while (try? await db.document("c/first").getDocument()) != nil {}
       let began = ContinuousClock.now
-      let outcomes = await Self.outcomes([
+      let outcomes = await Self.outcomes(of: [
         { try await db.document("c/\($0)").setData(["n": $0]) },
         { _ = try await db.document("c/\($0)").getDocument() },
       ])
@@ -96,51 +97,55 @@
       kind: String
     ) async throws {
       let url = try PostgresServer.newURL()
-      let db = try PostgresServer.open(url, as: "crowd")
-      try await db.document("c/first").setData(["n": 0])
+      let backend = try Self.open(url)
+      _ = try await backend.commit([try set("c/first", 0)])
+      // What is under way does not wait: four times 64 reads, or 128 writes.
+      let (waiting, underWay) = (20_000, 256)
+      let count = waiting + 2 * underWay
+      // Without tasks: so many begin late on a busy machine, and a lock is waited for only for ten seconds.
+      let requests = try (0..<count).map { CommitRequest([try set("c/\($0)", Int64($0))]) }
       let slow = try PostgresConnection.forWriting(url)
       _ = try slow.run([
         PostgresStatement("BEGIN"),
         PostgresStatement("SET LOCAL idle_in_transaction_session_timeout = 0"),
         PostgresStatement("LOCK TABLE hearth_documents, hearth_store IN ACCESS EXCLUSIVE MODE"),
       ])
-      // What is under way does not wait: four times 64 reads, or 128 writes.
-      let (waiting, underWay) = (20_000, 256)
-      let count = waiting + 2 * underWay
-      let refused = Guarded(0)
-      let calls = Task {
-        await Self.outcomes(
-          of: count,
-          [
-            { number in
-              do {
-                if kind == "writes" {
-                  try await db.document("c/\(number)").setData(["n": number])
-                } else {
-                  #expect(try await db.document("c/first").getDocument()["n"] as? Int == 0)
-                }
-              } catch FirestoreErrorCode.resourceExhausted {
-                refused.withLock { $0 += 1 }
-                throw RefusedCall()
-              }
-            }
-          ])
+      let outcomes = Guarded<[String: Int]>([:])
+      @Sendable func note<Answer>(_ outcome: Result<Answer, Status>) {
+        outcomes.withLock { outcomes in
+          switch outcome {
+          case .success: outcomes["done", default: 0] += 1
+          case .failure(let status): outcomes["\(status.code)", default: 0] += 1
+          }
+        }
       }
-      try await eventually { refused.withLock { $0 } >= underWay }
+      let first = ReadRequest.documents(at: [ResourcePath(["c", "first"])])
+      for request in requests {
+        if kind == "writes" {
+          backend.commit(request, .busy) { note($0) }
+        } else {
+          backend.read(first, .lent) { outcome in
+            if case .success(let found) = outcome {
+              #expect((try? found.answer.documents[0]) != nil)
+            }
+            note(outcome)
+          }
+        }
+      }
+      try await eventually { outcomes.withLock { $0["resourceExhausted"] ?? 0 } >= underWay }
       _ = try slow.run([PostgresStatement("COMMIT")])
-      let outcomes = await calls.value
-      let done = try #require(outcomes["done"])
-      #expect(outcomes == ["done": done, "RefusedCall()": count - done])
+      try await eventually { outcomes.withLock { $0.values.reduce(0, +) } == count }
+      let found = outcomes.withLock(\.self)
+      let done = try #require(found["done"])
+      #expect(found == ["done": done, "resourceExhausted": count - done])
       #expect(done >= waiting)
       if kind == "writes" {
-        #expect(
-          try await db.collection("c").count.getAggregation(source: .server).count as? Int == done
-            + 1)
+        var request = RemoteRead()
+        request.withCount = true
+        #expect(try backend.store.readBlocking(request).count == Int64(done + 1))
       }
-      try await db.terminate()
+      backend.close()
     }
-
-    private struct RefusedCall: Error {}
 
     /// Each attempt takes the time in which a connection must be made. Batches that wait have none of
     /// their own.
@@ -148,12 +153,11 @@
       let proxy = try PostgresProxy(to: PostgresServer.port)
       defer { proxy.close() }
       let db = try PostgresServer.open(
-        PostgresServer.url(PostgresServer.newURL(), through: proxy) + "&connect_timeout=2",
-        as: "hanging")
+        PostgresServer.url(PostgresServer.newURL(), through: proxy), as: "hanging")
       try await db.document("c/first").setData(["n": 0])
       proxy.fallSilent()
       let began = ContinuousClock.now
-      let outcomes = await Self.outcomes([
+      let outcomes = await Self.outcomes(of: [
         { try await db.document("c/\($0)").setData(["n": $0]) }
       ])
       #expect(outcomes == ["unavailable": 2000])
@@ -168,8 +172,10 @@
         try PostgresConnection.forWriting(url), try PostgresConnection.forWriting(url)
       )
       let lock = PostgresStatement("SELECT pg_advisory_xact_lock(hashtext(current_schema()))")
-      _ = try holding.run([PostgresStatement("BEGIN")])
-      _ = try holding.run([lock])
+      _ = try holding.run([
+        PostgresStatement("BEGIN"),
+        PostgresStatement("SET LOCAL idle_in_transaction_session_timeout = 0"), lock,
+      ])
       waiting.patience = 1
       let began = ContinuousClock.now
       let failure = #expect(throws: PostgresFailure.self) { _ = try waiting.run([lock]) }
@@ -375,52 +381,74 @@
 
     // MARK: Indexes
 
-    /// The longest that a write waits while `work` runs, and how long that takes.
-    private func longestWrite(
-      of db: Firestore, while work: () async throws -> Void
-    ) async throws -> (longest: Duration, duration: Duration) {
-      let isOver = Guarded(false)
-      let writing = Task {
-        var longest = Duration.zero
-        var n = 0
-        while !isOver.withLock(\.self) {
-          n += 1
-          let began = ContinuousClock.now
-          try await db.document("noise/\(n % 5)").setData(["n": n])
-          longest = max(longest, ContinuousClock.now - began)
-        }
-        return longest
+    /// A store with something to do at the beginning and at the end of each read of a verification.
+    private final class WatchedStore: RemoteStore {
+      private let store: PostgresStore
+      private let onRead: @Sendable () -> Void
+
+      init(_ store: PostgresStore, onRead: @escaping @Sendable () -> Void) {
+        self.store = store
+        self.onRead = onRead
       }
-      defer { isOver.withLock { $0 = true } }
-      let began = ContinuousClock.now
-      try await work()
-      let duration = ContinuousClock.now - began
-      isOver.withLock { $0 = true }
-      return (try await writing.value, duration)
+
+      var name: String { store.name }
+      var retention: ChangeLogRetention { store.retention }
+      var isReadOnly: Bool { store.isReadOnly }
+
+      func read(_ request: RemoteRead, _ done: @escaping Completion<RemoteAnswer>) {
+        store.read(request, done)
+      }
+
+      func write<Answer>(
+        _ body: (any RemoteWriting) throws(Status) -> Answer
+      ) throws(Status) -> Answer { try store.write(body) }
+
+      func readAlone<Answer>(
+        _ body: (_ read: (RemoteRead) throws(Status) -> RemoteAnswer) throws(Status) -> Answer
+      ) throws(Status) -> Answer? {
+        try withoutActuallyEscaping(body) { body throws(Status) in
+          try store.readAlone { read throws(Status) in
+            onRead()
+            let answer = try body(read)
+            // A lock of what was read would still be held.
+            onRead()
+            return answer
+          }
+        }
+      }
+
+      func watch(_ signal: @escaping @Sendable () -> Void) { store.watch(signal) }
+      func stopWatching() { store.stopWatching() }
+      func close() { store.close() }
     }
 
+    /// In the midst of a verification others commit, who would wait in vain for a lock that it holds.
     @Test func `writes go on while a unique index is verified`() async throws {
       let url = try PostgresServer.newURL()
-      let db = try PostgresServer.open(url, as: "declaring")
-      let other = try PostgresServer.open(url, as: "writing")
-      try await fill(db, "users", 8000, fillerBytes: 3000)
-      let index = FirestoreIndex(unique: "users", .ascending("n"))
-      // A verification that locks takes about half of the time, every time; a busy machine is waited out.
-      var (longest, duration) = (Duration.zero, Duration.zero)
-      for _ in 1...4 {
-        try await db.indexes.drop(index)
-        (longest, duration) = try await longestWrite(of: other) {
-          try await db.indexes.declare(index)
-          try await db.indexes.waitUntilReady()
+      let next = try set("noise/a", 1)
+      let areWritten = Guarded<[Bool]>([])
+      let backend = try Self.open(url) { store in
+        WatchedStore(store) {
+          let commit = try? {
+            let other = try Self.open(url)
+            defer { other.close() }
+            return try other.waiting { other.commit(CommitRequest([next]), .blocked, $0) }
+          }()
+          areWritten.withLock { $0.append(commit != nil) }
         }
-        if longest < duration / 4 + .milliseconds(100) { break }
       }
-      #expect(longest < duration / 4 + .milliseconds(100), "\(longest) of \(duration)")
-      await #expect(throws: (any Error).self) {
-        try await other.document("users/new").setData(["n": 17])
+      _ = try await backend.commit(try (0..<100).map { try set("users/\($0)", Int64($0)) })
+      try await backend.declare([
+        IndexDefinition(
+          "users", [.init(field: FieldSegments(["n"]), kind: .ascending)], constraint: .unique)
+      ])
+      try await backend.waitForIndexes()
+      let commits = areWritten.withLock(\.self)
+      #expect(commits.count >= 2 && commits.allSatisfy(\.self))
+      await #expect(throws: Status.self) {
+        _ = try await backend.commit([try set("users/new", 17)])
       }
-      try await db.terminate()
-      try await other.terminate()
+      backend.close()
     }
 
     @Test func `a lone read is of one state, and one at a time`() async throws {

@@ -18,7 +18,7 @@
       let logger = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
       var settings = EmbeddedBackend.Settings()
       settings.ttlSweepInterval = nil
-      settings.transactionPatience = .seconds(10)
+      settings.transactionPatience = .seconds(60)
       let retention = ChangeLogRetention(age: .seconds(3600), limitBytes: 1 << 30)
       return try RemoteBackend(
         PostgresStore(url, retention: retention, logger: logger), settings, logger: logger)

@@ -223,6 +223,8 @@
             operation: try .set(encoding: MapValue([("n", .integer(1))])),
             precondition: isNew ? .exists(false) : .none)
         }
+        // Also if the hold has ended before all are there: then in several commits.
+        proxy.cutNextCommit()
         let names = ["new-\(round)", "known-\(round)", "new-\(round)", "last-\(round)"]
         let outcomes = Guarded<[Int: String]>([:])
         await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
@@ -239,7 +241,6 @@
               if isLast { done.resume() }
             }
           }
-          proxy.cutNextCommit()
           backend.end(hold, isRetried: false)
         }
         let last = round * 3 + 1

@@ -176,7 +176,7 @@
         let (answers, answered) = AsyncStream.makeStream(of: Void.self)
         let ended = Guarded(0)
         let connections = [keepAlive, "PRI", "GET / HTTP/1.1\r\nHos"].map { text in
-          Task { [port = server.port] in
+          Task { @Sendable [port = server.port] in
             defer { ended.withLock { $0 += 1 } }
             return try await RawConnection.send(
               [Array(text.utf8)],

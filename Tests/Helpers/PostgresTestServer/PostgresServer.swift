@@ -18,8 +18,13 @@
     package static func newURL() throws -> String {
       guard let url else { throw NotRunning() }
       let schema = "own_\(getpid())_\(count.wrappingAdd(1, ordering: .relaxed).newValue)"
+      let own = "\(url)?options=-csearch_path%3D\(schema)"
+      // On a busy machine a connection may take longer than it may.
+      for _ in 1..<12 where (try? PostgresStore.makeSchema(schema, at: url)) != nil {
+        return own
+      }
       try PostgresStore.makeSchema(schema, at: url)
-      return "\(url)?options=-csearch_path%3D\(schema)"
+      return own
     }
 
     /// The server's port.
