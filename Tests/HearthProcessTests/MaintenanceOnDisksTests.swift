@@ -40,8 +40,9 @@ import Testing
     try await db.terminate()
     let source = folder.path + "/a.hearth"
     #expect(
-      await code { _ = try await FirestoreFile(at: source).repair(to: target + "2") }
-        == .resourceExhausted)
+      await code {
+        _ = try await onceAlone { try await FirestoreFile(at: source).repair(to: target + "2") }
+      } == .resourceExhausted)
     let lines = folder.path + "/a.jsonl"
     #expect(
       await code { try await FirestoreFile(at: target + "2").import(from: lines) }
@@ -71,13 +72,15 @@ import Testing
     #expect(await code { try await db.maintenance.export(to: target) } == .resourceExhausted)
     try await db.terminate()
     #expect(
-      await code { _ = try await FirestoreFile(at: source).repair(to: target) }
-        == .resourceExhausted)
+      await code {
+        _ = try await onceAlone { try await FirestoreFile(at: source).repair(to: target) }
+      } == .resourceExhausted)
     #expect(
       await code { try await FirestoreFile(at: target).import(from: lines) } == .resourceExhausted)
     #expect(
-      await code { _ = try await FirestoreFile(at: target).restore(from: source) }
-        == .resourceExhausted)
+      await code {
+        _ = try await onceAlone { try await FirestoreFile(at: target).restore(from: source) }
+      } == .resourceExhausted)
     #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == ["ballast"])
   }
 
@@ -130,7 +133,9 @@ import Testing
       try await read.maintenance.export(to: disk.path + "/b.jsonl")
     }
     try await read.terminate()
-    _ = try await FirestoreFile(at: path).repair(to: folder.path + "/c.hearth")
+    _ = try await onceAlone {
+      try await FirestoreFile(at: path).repair(to: folder.path + "/c.hearth")
+    }
     await #expect(throws: NSError.self) { try await FirestoreFile(at: path).compact() }
     for name in ["b", "c"] {
       #expect(try await FirestoreFile(at: "\(folder.path)/\(name).hearth").check().documents == 50)

@@ -232,9 +232,9 @@ import Testing
       try await db.clearPersistence()
     }
     try await db.terminate()
-    try await db.clearPersistence()
+    try await onceAlone { try await db.clearPersistence() }
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
-    try await db.clearPersistence()
+    try await onceAlone { try await db.clearPersistence() }
     let again = try Firestore.open(at: path)
     #expect(try await !again.document("a/b").getDocument().exists)
     try await again.terminate()

@@ -104,7 +104,9 @@ import Testing
     })
     #expect(refusal == .failedPrecondition)
     try await db.terminate()
-    try await FirestoreFile(at: world.path).restore(from: world.backup)
+    try await onceAlone {
+      try await FirestoreFile(at: world.path).restore(from: world.backup)
+    }
     db = try Firestore.open(at: world.path)
     #expect(await code(of: { for try await _ in db.changes(since: token) {} }) == .outOfRange)
     let newToken = try await db.changeToken()
@@ -119,7 +121,9 @@ import Testing
     #expect(isFullResync == true)
     try await db.terminate()
     // And once more: its own tokens are of the past then.
-    try await FirestoreFile(at: world.path).restore(from: world.backup)
+    try await onceAlone {
+      try await FirestoreFile(at: world.path).restore(from: world.backup)
+    }
     db = try Firestore.open(at: world.path)
     for old in [token, newToken] {
       #expect(await code(of: { for try await _ in db.changes(since: old) {} }) == .outOfRange)

@@ -78,7 +78,7 @@ import Testing
       break
     }
     try await db.terminate()
-    try await db.clearPersistence()
+    try await onceAlone { try await db.clearPersistence() }
     #expect(sleeper.isAsleep)
     sleeper.wake()
   }

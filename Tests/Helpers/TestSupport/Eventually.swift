@@ -1,4 +1,5 @@
 import Glibc
+import HearthEngine
 import Testing
 
 /// Waits, for as long as a slow machine may take: on a busy one, a try may take seconds.
@@ -31,6 +32,23 @@ package func blockUntil(
     let next = poll.nextPause()
     let pause = try #require(next, "It did not come to pass.", sourceLocation: location)
     usleep(UInt32(pause) * 1000)
+  }
+}
+
+/// Does something for which no process may have a file open, once none seems to: a child that another test starts has
+/// all files of this process until it is another program.
+@discardableResult
+package nonisolated(nonsending) func onceAlone<Result>(
+  _ body: nonisolated(nonsending) () async throws -> Result
+) async throws -> Result {
+  var poll = Poll()
+  while true {
+    do {
+      return try await body()
+    } catch  where FirestoreErrorCode.failedPrecondition ~= error {
+      guard let pause = poll.nextPause() else { throw error }
+      try await Task.sleep(for: .milliseconds(pause))
+    }
   }
 }
 

@@ -25,6 +25,8 @@ final class TestFile: Sendable {
     configuration.mapSizeBytes = mapSizeBytes
     // Most tests are about something else than the disk.
     configuration.durability = .unsafeNoSync
+    // A child that another test starts has all files of this process until it is another program.
+    configuration.openElsewhereBackoff = .seconds(60)
     change(&configuration)
     return try Environment.open(at: path, configuration: configuration)
   }
