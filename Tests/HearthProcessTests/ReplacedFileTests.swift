@@ -79,7 +79,9 @@ import Testing
     let changed = try await FirestoreFile(at: world.path).check().documents
     #expect(old != changed)
     var seen: Set<Int> = []
-    for round in 0..<(Soak.isOn ? 200 : 12) {
+    let rounds = Soak.isOn ? 200 : 12
+    // On a busy machine each may be killed too late, when the file is restored.
+    for round in 0..<400 where round < rounds || seen.count < 2 {
       let helper = try Helper("restore-until-killed", world.path, world.backup)
       #expect(helper.line() == "ready")
       // However slow the disk is, some of them have restored the file.

@@ -9,50 +9,56 @@ import Testing
 @Suite(.serialized, .ownThreads) struct SharingTests {
   @Test(arguments: [1, 64])
   func `processes that write without pause share the file fairly`(tasks: Int) throws {
-    let folder = TemporaryFolder()
-    let path = folder.path + "/shared.hearth"
-    let milliseconds = Soak.isOn ? 10_000 : 3_000
-    let helpers = [
-      try Helper("write-for", path, "a", "b", milliseconds, tasks),
-      try Helper("write-for", path, "b", "a", milliseconds, tasks),
-    ]
-    for helper in helpers { #expect(helper.line() == "ready") }
-    for helper in helpers { helper.say("go") }
-    let reports = try helpers.map { try numbers(after: "committed", $0.line()) }
-    for helper in helpers { helper.say("look") }
-    let seen = try helpers.map { try numbers(after: "sees", $0.line())[0] }
-    #expect(seen == [reports[1][1], reports[0][1]])
-    expectFair(reports.map { $0[0] }, "\(tasks) tasks in each process")
+    try expectFair { milliseconds in
+      let folder = TemporaryFolder()
+      let path = folder.path + "/shared.hearth"
+      let helpers = [
+        try Helper("write-for", path, "a", "b", milliseconds, tasks),
+        try Helper("write-for", path, "b", "a", milliseconds, tasks),
+      ]
+      for helper in helpers { #expect(helper.line() == "ready") }
+      for helper in helpers { helper.say("go") }
+      let reports = try helpers.map { try numbers(after: "committed", $0.line()) }
+      for helper in helpers { helper.say("look") }
+      let seen = try helpers.map { try numbers(after: "sees", $0.line())[0] }
+      #expect(seen == [reports[1][1], reports[0][1]])
+      return hasFairShares(reports.map { $0[0] }, "\(tasks) tasks in each process")
+    }
   }
 
   @Test func `processes that begin the next transaction at once share the file fairly`() throws {
-    let folder = TemporaryFolder()
-    let path = folder.path + "/shared.lmdb"
-    let milliseconds = Soak.isOn ? 10_000 : 3_000
-    let helpers = try (0..<3).map { try Helper("commit-for", path, $0, milliseconds) }
-    for helper in helpers { #expect(helper.line() == "ready") }
-    for helper in helpers { helper.say("go") }
-    let reports = try helpers.map { try numbers(after: "committed", $0.line()) }
-    expectFair(reports.map { $0[0] }, "bare transactions")
-    // Without a turnstile about half of the commits follow one of the same process. On a busy machine one may be alone
-    // for a while, at the beginning or at the end.
-    for report in reports where report[0] >= Self.leastCommits {
-      #expect(report[1] > (report[0] - report[2]) * 3 / 4, "\(reports)")
+    try expectFair { milliseconds in
+      let folder = TemporaryFolder()
+      let path = folder.path + "/shared.lmdb"
+      let helpers = try (0..<3).map { try Helper("commit-for", path, $0, milliseconds) }
+      for helper in helpers { #expect(helper.line() == "ready") }
+      for helper in helpers { helper.say("go") }
+      let reports = try helpers.map { try numbers(after: "committed", $0.line()) }
+      print("bare transactions: commits, turns, longest turn \(reports)")
+      // Without a turnstile about half of the commits follow one of the same process. On a busy machine one may be
+      // alone for a while, at the beginning or at the end.
+      return hasFairShares(reports.map { $0[0] }, "bare transactions")
+        && reports.allSatisfy {
+          $0[0] < Self.leastCommits || $0[1] > ($0[0] - $0[2]) * 3 / 4
+        }
     }
-    print("bare transactions: commits, turns, longest turn \(reports)")
   }
 
   /// Of fewer, as on a slow disk, shares say nothing.
   private static let leastCommits = 200
 
+  /// Of some rounds one is fair: on a busy machine a process may have no processor for the most of its time.
+  private func expectFair(_ isFair: (_ milliseconds: Int) throws -> Bool) throws {
+    let wasFair = try (1...5).contains { _ in try isFair(Soak.isOn ? 10_000 : 3_000) }
+    #expect(wasFair, "The rounds are printed.")
+  }
+
   /// Three tenths of an equal share.
-  private func expectFair(_ commits: [Int], _ name: String) {
+  private func hasFairShares(_ commits: [Int], _ name: String) -> Bool {
     let sum = commits.reduce(0, +)
     let share = Double(commits.min() ?? 0) / Double(max(1, sum))
-    if sum >= Self.leastCommits {
-      #expect(share >= 0.3 / Double(commits.count), "\(name): \(commits)")
-    }
     print("\(name): commits \(commits), least share \(share)")
+    return sum < Self.leastCommits || share >= 0.3 / Double(commits.count)
   }
 
   private func numbers(after word: String, _ line: String?) throws -> [Int] {

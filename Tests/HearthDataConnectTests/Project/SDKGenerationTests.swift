@@ -248,7 +248,8 @@
       #expect(reports.all.withLock(\.count) == 5)
     }
 
-    /// From the write of a source to the report of the packages that were generated from it.
+    /// From the write of a source to the report of the packages that were generated from it. On a busy machine all takes
+    /// longer: then it is less than three times what a pause of the interval and a generation take.
     @Test(.timeLimit(patience))
     func `a change is noticed and its packages are written within 200 ms`() async throws {
       let generation = generation()
@@ -260,9 +261,13 @@
       var next = reports.makeAsyncIterator()
       _ = await next.next()
       // Other tests run at the same time: one round without them is enough.
-      var medians: [Duration] = []
+      var medians: [(time: Duration, usual: Duration)] = []
+      func isFast(_ round: (time: Duration, usual: Duration)) -> Bool {
+        round.time < max(.milliseconds(200), round.usual * 3)
+      }
       repeat {
         var times: [Duration] = []
+        var usual: [Duration] = []
         for number in 0..<5 {
           // At any moment of the interval.
           try await Task.sleep(for: .milliseconds(number * 13))
@@ -273,10 +278,14 @@
           times.append(ContinuousClock.now - began)
           #expect(report?.packages.first?.report.written.isEmpty == false)
           #expect(operations.contains("\(name)Query"))
+          let noticed = ContinuousClock.now
+          try await Task.sleep(for: .milliseconds(50))
+          _ = generation.run(.check)
+          usual.append(ContinuousClock.now - noticed)
         }
-        medians.append(times.sorted()[2])
-      } while medians.count < 40 && medians.allSatisfy { $0 >= .milliseconds(200) }
-      #expect(medians.contains { $0 < .milliseconds(200) }, "\(medians)")
+        medians.append((times.sorted()[2], usual.sorted()[2]))
+      } while medians.count < 40 && !medians.contains(where: isFast)
+      #expect(medians.contains(where: isFast), "\(medians)")
     }
 
     // MARK: Setting up
