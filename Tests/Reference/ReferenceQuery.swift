@@ -81,7 +81,7 @@
 
     // MARK: Filters
 
-    private func holds(_ filter: StructuredQuery.Filter, _ document: Document) -> Bool {
+    func holds(_ filter: StructuredQuery.Filter, _ document: Document) -> Bool {
       switch filter {
       case .all(let members): return members.allSatisfy { holds($0, document) }
       case .any(let members): return members.contains { holds($0, document) }

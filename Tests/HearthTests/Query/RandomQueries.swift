@@ -200,6 +200,14 @@ struct RandomQueries {
       paths.isEmpty || values.generator.one(in: 4) ? path() : values.generator.pick(paths))
   }
 
+  /// A condition, often a composite, on what some of the documents have.
+  mutating func condition(
+    about world: [(path: ResourcePath, fields: MapValue)]
+  ) -> StructuredQuery.Filter {
+    known = world
+    return filter(depth: 3, world.map(\.path), onNameOnly: false)
+  }
+
   private mutating func filter(
     depth: Int, _ paths: [ResourcePath], onNameOnly: Bool
   ) -> StructuredQuery.Filter {
