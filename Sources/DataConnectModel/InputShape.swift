@@ -63,6 +63,14 @@ public struct InputShape: Hashable, Sendable {
   /// The same type, without null.
   public var required: InputShape { InputShape(base, isNullable: false) }
 
+  package static func value(_ type: ValueType) -> InputShape { InputShape(.value(type)) }
+
+  package static func expression(_ type: ValueType) -> InputShape { InputShape(.expression(type)) }
+
+  package static func choice(_ choice: Choice) -> InputShape { InputShape(.choice(choice)) }
+
+  package static func object(_ name: String) -> InputShape { InputShape(.object(name)) }
+
   /// `[T!]`: a nullable list whose elements are not null.
   public static func list(_ base: Base) -> InputShape {
     InputShape(.list(InputShape(base, isNullable: false)))
@@ -85,6 +93,16 @@ extension InputShape.Base: CustomStringConvertible {
     case .object(let name): name
     case .list(let element): "[\(element)]"
     }
+  }
+}
+
+extension Column {
+  /// The shape of the column's values.
+  package var shape: InputShape {
+    let element = InputShape.Base.value(type)
+    return InputShape(
+      isList ? .list(InputShape(element, isNullable: hasNullElements)) : element,
+      isNullable: isNullable)
   }
 }
 

@@ -74,24 +74,24 @@ extension InputTypes {
       InputObject(
         "String_Pattern",
         fields: [
-          .init("like", InputShape(.value(.string))), .init("regex", InputShape(.value(.string))),
-          .init("ignoreCase", InputShape(.value(.boolean)), default: .bool(false)),
+          .init("like", .value(.string)), .init("regex", .value(.string)),
+          .init("ignoreCase", .value(.boolean), default: .bool(false)),
         ], groups: [.init(["like", "regex"], isRequired: true)]),
       InputObject(
         "Date_Relative",
         fields: [
-          .init("today", InputShape(.onlyTrue)), .init("on", InputShape(.value(.date))),
-          .init("add", InputShape(.object("Date_Duration"))),
-          .init("sub", InputShape(.object("Date_Duration"))),
-          .init("truncateTo", InputShape(.choice(.dateInterval))),
+          .init("today", InputShape(.onlyTrue)), .init("on", .value(.date)),
+          .init("add", .object("Date_Duration")),
+          .init("sub", .object("Date_Duration")),
+          .init("truncateTo", .choice(.dateInterval)),
         ], groups: [.init(["today", "on"], isRequired: true)]),
       InputObject(
         "Timestamp_Relative",
         fields: [
-          .init("now", InputShape(.onlyTrue)), .init("at", InputShape(.value(.timestamp))),
-          .init("add", InputShape(.object("Timestamp_Duration"))),
-          .init("sub", InputShape(.object("Timestamp_Duration"))),
-          .init("truncateTo", InputShape(.choice(.timestampInterval))),
+          .init("now", InputShape(.onlyTrue)), .init("at", .value(.timestamp)),
+          .init("add", .object("Timestamp_Duration")),
+          .init("sub", .object("Timestamp_Duration")),
+          .init("truncateTo", .choice(.timestampInterval)),
         ], groups: [.init(["now", "at"], isRequired: true)]),
       duration("Date_Duration", ["days", "weeks", "months", "years"]),
       duration(
@@ -100,24 +100,19 @@ extension InputTypes {
     ]
 
   private static func duration(_ name: String, _ units: [String]) -> InputObject {
-    InputObject(name, fields: units.map { .init($0, InputShape(.value(.int))) })
+    InputObject(name, fields: units.map { .init($0, .value(.int)) })
   }
 
   /// `T_Filter`, and where they exist `T_ListFilter`, `T_Update` and `T_ListUpdate`.
   static func operators(of type: ValueType) -> [InputObject] {
-    let value = InputShape(.value(type))
+    let value = InputShape.value(type)
     let values = InputShape.list(.value(type))
     var fields: [InputObject.Field] = []
 
     func add(_ names: [String], expressions: Bool = false) {
       for name in names {
         fields.append(.init(name, value))
-        if expressions {
-          fields.append(
-            .init(
-              "\(name)_expr", InputShape(.expression(type)), isLiteralOnly: true,
-              form: .expression))
-        }
+        if expressions { fields.append(expression(name, type)) }
         if let relative = relative(name, type) { fields.append(relative) }
       }
     }
@@ -134,14 +129,14 @@ extension InputTypes {
     case .string:
       add(["eq", "ne"], expressions: true)
       add(order + ["contains", "startsWith", "endsWith"])
-      fields.append(.init("pattern", InputShape(.object("String_Pattern"))))
+      fields.append(.init("pattern", .object("String_Pattern")))
     case .uuid: add(["eq", "ne"], expressions: true)
     case .int, .int64, .float, .date, .timestamp: add(["eq", "ne"] + order, expressions: true)
     case .boolean, .any, .vector: add(["eq", "ne"])
     case .enumeration: add(["eq", "ne"] + order)
     }
     fields += [
-      .init("in", values), .init("nin", values), .init("isNull", InputShape(.value(.boolean))),
+      .init("in", values), .init("nin", values), .init("isNull", .value(.boolean)),
     ]
     var result = [
       InputObject(
@@ -165,8 +160,8 @@ extension InputTypes {
     let step: InputShape? =
       switch type {
       case .int, .int64, .float: value
-      case .date: InputShape(.object("Date_Duration"))
-      case .timestamp: InputShape(.object("Timestamp_Duration"))
+      case .date: InputShape.object("Date_Duration")
+      case .timestamp: InputShape.object("Timestamp_Duration")
       default: nil
       }
     if let step {
@@ -178,13 +173,21 @@ extension InputTypes {
     return result
   }
 
+  /// `f_expr` of a field `f`.
+  private static func expression(
+    _ name: String, _ type: ValueType, _ subject: InputObject.Subject? = nil
+  ) -> InputObject.Field {
+    .init(
+      "\(name)_expr", .expression(type), isLiteralOnly: true, subject: subject, form: .expression)
+  }
+
   /// `f_date` or `f_time` of a field `f`. Nil for other types.
   private static func relative(
     _ name: String, _ type: ValueType, _ subject: InputObject.Subject? = nil
   ) -> InputObject.Field? {
     guard type == .date || type == .timestamp else { return nil }
     return .init(
-      name + (type == .date ? "_date" : "_time"), InputShape(.object("\(type.name)_Relative")),
+      name + (type == .date ? "_date" : "_time"), .object("\(type.name)_Relative"),
       isLiteralOnly: true, subject: subject, form: type == .date ? .relativeDate : .relativeTime)
   }
 }
@@ -217,7 +220,7 @@ extension InputTypes {
     of table: Table, relations: [Relation], byKey: [Reference]
   ) -> [InputObject] {
     let type = table.typeName
-    let filter = InputShape(.object("\(type)_Filter"))
+    let filter = InputShape.object("\(type)_Filter")
     let orders = InputShape.list(.object("\(type)_Order"))
     let aggregates = table.aggregates
     return [
@@ -232,47 +235,44 @@ extension InputTypes {
           + table.columns.map { column in
             .init(
               column.name,
-              InputShape(.object("\(column.type.name)_\(column.isList ? "ListFilter" : "Filter")")),
+              .object("\(column.type.name)_\(column.isList ? "ListFilter" : "Filter")"),
               subject: .column(column.name))
           }
           + table.references.map {
-            .init($0.name, InputShape(.object("\($0.target)_Filter")), subject: .reference($0.name))
+            .init($0.name, .object("\($0.target)_Filter"), subject: .reference($0.name))
           }
           + relations.map {
             .init(
-              $0.name,
-              InputShape(.object("\($0.target)_\($0.isSingle ? "Filter" : "ListFilter")")),
+              $0.name, .object("\($0.target)_\($0.isSingle ? "Filter" : "ListFilter")"),
               subject: .relation($0.name))
           }),
       InputObject(
         "\(type)_ListFilter", role: .listFilter, table: type,
         fields: [
           .init("exist", filter),
-          .init(
-            "count", InputShape(.object("Int_Filter")), default: .object([.init("gt", .int(0))])),
+          .init("count", .object("Int_Filter"), default: .object([.init("gt", .int(0))])),
         ]),
       InputObject(
         "\(type)_Order", role: .order, table: type,
         fields: table.columns.filter { !$0.isList && $0.type != .vector }.map {
-          .init($0.name, InputShape(.choice(.orderDirection)), subject: .column($0.name))
+          .init($0.name, .choice(.orderDirection), subject: .column($0.name))
         }
           + table.references.map {
-            .init($0.name, InputShape(.object("\($0.target)_Order")), subject: .reference($0.name))
+            .init($0.name, .object("\($0.target)_Order"), subject: .reference($0.name))
           }
           + aggregates.map {
-            .init($0.name, InputShape(.choice(.orderDirection)), subject: .aggregate($0.name))
+            .init($0.name, .choice(.orderDirection), subject: .aggregate($0.name))
           }),
       InputObject(
         "\(type)_Having", role: .having, table: type,
         fields: [
           .init("_and", .list(.object("\(type)_Having"))),
           .init("_or", .list(.object("\(type)_Having"))),
-          .init("_not", InputShape(.object("\(type)_Having"))),
-          .init("_distinct", InputShape(.value(.boolean))),
+          .init("_not", .object("\(type)_Having")),
+          .init("_distinct", .value(.boolean)),
         ]
           + aggregates.map {
-            .init(
-              $0.name, InputShape(.object("\($0.type.name)_Filter")), subject: .aggregate($0.name))
+            .init($0.name, .object("\($0.type.name)_Filter"), subject: .aggregate($0.name))
           }),
       InputObject(
         "\(type)_FirstRow", role: .firstRow, table: type,
@@ -286,23 +286,15 @@ extension InputTypes {
     var fields: [InputObject.Field] = []
     for name in table.key {
       guard let column = table.column(name) else { continue }
-      fields.append(.init(name, InputShape(.value(column.type)), subject: .column(name)))
+      fields.append(.init(name, .value(column.type), subject: .column(name)))
       if column.type.hasExpressions {
-        fields.append(
-          .init(
-            "\(name)_expr", InputShape(.expression(column.type)), isLiteralOnly: true,
-            subject: .column(name), form: .expression))
+        fields.append(expression(name, column.type, .column(name)))
       }
     }
     let references = byKey.filter { reference in
       reference.columns.allSatisfy(table.key.contains)
     }
-    for reference in references {
-      fields.append(
-        .init(
-          reference.name, InputShape(.object("\(reference.target)_Key")), isLiteralOnly: true,
-          subject: .reference(reference.name)))
-    }
+    fields += references.map(referredKey)
     let given = Set(fields.map(\.name))
     let groups = table.key.map { name in
       InputObject.Group(
@@ -311,6 +303,13 @@ extension InputTypes {
     }
     return InputObject(
       "\(table.typeName)_Key", role: .key, table: table.typeName, fields: fields, groups: groups)
+  }
+
+  /// A reference that takes the key of its row.
+  private static func referredKey(_ reference: Reference) -> InputObject.Field {
+    .init(
+      reference.name, .object("\(reference.target)_Key"), isLiteralOnly: true,
+      subject: .reference(reference.name))
   }
 
   private static func data(
@@ -326,17 +325,12 @@ extension InputTypes {
         fields.append(
           .init(name + suffix, shape, isLiteralOnly: true, subject: .column(name), form: form))
       }
-      let value = InputShape.Base.value(column.type)
-      let plain =
-        column.isList
-        ? InputShape(.list(InputShape(value, isNullable: column.hasNullElements)))
-        : InputShape(value)
-      fields.append(.init(name, plain, subject: .column(name)))
+      fields.append(.init(name, InputShape(column.shape.base), subject: .column(name)))
       if column.isList {
         add("_update", .list(.object("\(column.type.name)_ListUpdate")), .updates)
       } else {
         if column.type.hasExpressions {
-          add("_expr", InputShape(.expression(column.type)), .expression)
+          add("_expr", .expression(column.type), .expression)
         }
         if let relative = relative(name, column.type, .column(name)) {
           names.append(relative.name)
@@ -349,12 +343,7 @@ extension InputTypes {
       names += byKey.filter { $0.columns.contains(name) }.map(\.name)
       if names.count > 1 { groups.append(.init(names)) }
     }
-    for reference in byKey {
-      fields.append(
-        .init(
-          reference.name, InputShape(.object("\(reference.target)_Key")), isLiteralOnly: true,
-          subject: .reference(reference.name)))
-    }
+    fields += byKey.map(referredKey)
     for relation in relations {
       guard case .referring(let source, _, false) = relation.kind else { continue }
       fields.append(

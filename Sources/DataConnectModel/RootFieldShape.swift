@@ -54,8 +54,8 @@ extension RootFieldShape {
 
     let selectors = selectors(of: table)
     let one = [InputObject.Group(selectors.map(\.name), isRequired: true)]
-    let filter = InputObject.Field("where", InputShape(.object("\(type)_Filter")))
-    let data = InputObject.Field("data", InputShape(.object("\(type)_Data")).required)
+    let filter = InputObject.Field("where", .object("\(type)_Filter"))
+    let data = InputObject.Field("data", .object("\(type)_Data").required)
     let list = InputObject.Field("data", InputShape.list(.object("\(type)_Data")).required)
 
     add(table.singular, .query, .lookup, .row, selectors, groups: one)
@@ -66,10 +66,9 @@ extension RootFieldShape {
       add(
         "\(table.plural)_search", .query, .search, .rows,
         [
-          .init("query", InputShape(.value(.string)).required),
-          .init(
-            "queryFormat", InputShape(.choice(.searchQueryFormat)), default: .name("QUERY")),
-          .init("relevanceThreshold", InputShape(.value(.float))),
+          .init("query", .value(.string).required),
+          .init("queryFormat", .choice(.searchQueryFormat), default: .name("QUERY")),
+          .init("relevanceThreshold", .value(.float)),
         ] + listArguments(of: type).filter { ["where", "orderBy"].contains($0.name) } + pages)
     }
     for column in table.columns where column.type == .vector {
@@ -77,9 +76,9 @@ extension RootFieldShape {
         "\(table.plural)_\(column.name)_similarity", .query, .similarity, .rows,
         column: column.name,
         [
-          .init("compare", InputShape(.value(.vector)).required, subject: .column(column.name)),
-          .init("method", InputShape(.choice(.similarityMethod)), default: .name("L2")),
-          .init("within", InputShape(.value(.float))), filter,
+          .init("compare", .value(.vector).required, subject: .column(column.name)),
+          .init("method", .choice(.similarityMethod), default: .name("L2")),
+          .init("within", .value(.float)), filter,
         ] + pages)
     }
 
@@ -89,7 +88,7 @@ extension RootFieldShape {
     add("\(x)_upsert", .mutation, .upsert, .key(isNullable: false), [data])
     add("\(x)_upsertMany", .mutation, .upsertMany, .keys, [list])
     add("\(x)_update", .mutation, .update, .key(isNullable: true), selectors + [data], groups: one)
-    let all = InputObject.Field("all", InputShape(.value(.boolean)), default: .bool(false))
+    let all = InputObject.Field("all", .value(.boolean), default: .bool(false))
     let some = [InputObject.Group(["where", "all"], isRequired: true)]
     add("\(x)_updateMany", .mutation, .updateMany, .count, [filter, all, data], groups: some)
     add("\(x)_delete", .mutation, .delete, .key(isNullable: true), selectors, groups: one)
@@ -101,17 +100,16 @@ extension RootFieldShape {
   /// `limit` (by default 100), `distinct`, `having`.
   public static func listArguments(of typeName: String) -> [InputObject.Field] {
     [
-      .init("where", InputShape(.object("\(typeName)_Filter"))),
+      .init("where", .object("\(typeName)_Filter")),
       .init("orderBy", .list(.object("\(typeName)_Order"))),
     ] + pages + [
-      .init("distinct", InputShape(.value(.boolean)), default: .bool(false)),
-      .init("having", InputShape(.object("\(typeName)_Having"))),
+      .init("distinct", .value(.boolean), default: .bool(false)),
+      .init("having", .object("\(typeName)_Having")),
     ]
   }
 
   private static let pages: [InputObject.Field] = [
-    .init("offset", InputShape(.value(.int))),
-    .init("limit", InputShape(.value(.int)), default: .int(100)),
+    .init("offset", .value(.int)), .init("limit", .value(.int), default: .int(100)),
   ]
 
   /// The arguments that select one row. A key of one column has arguments of its own, unless they
@@ -121,17 +119,16 @@ extension RootFieldShape {
     if table.key.count == 1, let column = table.column(table.key[0]),
       !["key", "first", "data"].contains(column.name)
     {
-      fields.append(
-        .init(column.name, InputShape(.value(column.type)), subject: .column(column.name)))
+      fields.append(.init(column.name, .value(column.type), subject: .column(column.name)))
       if column.type.hasExpressions {
         fields.append(
           .init(
-            "\(column.name)_expr", InputShape(.expression(column.type)),
-            subject: .column(column.name), form: .expression))
+            "\(column.name)_expr", .expression(column.type), subject: .column(column.name),
+            form: .expression))
       }
     }
-    fields.append(.init("key", InputShape(.object("\(table.typeName)_Key"))))
-    fields.append(.init("first", InputShape(.object("\(table.typeName)_FirstRow"))))
+    fields.append(.init("key", .object("\(table.typeName)_Key")))
+    fields.append(.init("first", .object("\(table.typeName)_FirstRow")))
     return fields
   }
 }

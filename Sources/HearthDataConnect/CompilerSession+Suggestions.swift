@@ -29,7 +29,7 @@ extension CompilerSession {
     _ name: Name, as kind: String = "field", of table: String, among names: some Sequence<String>
   ) {
     if brokenFields[table]?.contains(name.text) == true { return }
-    diagnostics.error(
+    error(
       "\(table) has no \(kind) \"\(name.text)\"."
         + suggestion(for: name.text, among: names, otherwise: "Name another."),
       at: name.position)

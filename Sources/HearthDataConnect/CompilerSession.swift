@@ -3,7 +3,10 @@ import DataConnectModel
 /// The state of one run: options, findings, and the schema once it is built.
 final class CompilerSession {
   let options: CompilerOptions
-  var diagnostics: DiagnosticSink
+  private let paths: [String]
+  /// The same finding is kept once: a fragment is checked at each of its uses.
+  private var findings: Set<Diagnostic> = []
+  private(set) var hasErrors = false
   /// Set while the schema is built: the enums first, then the tables.
   var enums: [String: EnumType] = [:]
   var tables: [String: TableFields] = [:]
@@ -26,14 +29,35 @@ final class CompilerSession {
 
   init(options: CompilerOptions, paths: [String]) {
     self.options = options
-    self.diagnostics = DiagnosticSink(paths: paths)
+    self.paths = paths
   }
+
+  // MARK: Findings
+
+  var diagnostics: [Diagnostic] { findings.sorted() }
+
+  func report(_ severity: Diagnostic.Severity, _ message: String, at position: Position) {
+    let path = paths.indices.contains(position.file) ? paths[position.file] : ""
+    findings.insert(
+      Diagnostic(
+        severity: severity, path: path, line: position.line, column: position.column,
+        message: message))
+    if severity == .error { hasErrors = true }
+  }
+
+  func error(_ message: String, at position: Position) { report(.error, message, at: position) }
+
+  func warning(_ message: String, at position: Position) { report(.warning, message, at: position) }
+
+  func note(_ message: String, at position: Position) { report(.note, message, at: position) }
 
   /// Reports an error. Nil, for the caller to return.
   func refused<Value>(_ message: String, at position: Position) -> Value? {
-    diagnostics.error(message, at: position)
+    error(message, at: position)
     return nil
   }
+
+  // MARK: Parts of definitions
 
   func object(_ name: String) -> InputObject? {
     types.object(name) ?? DirectiveDefinition.objects.first { $0.name == name }
@@ -46,12 +70,12 @@ final class CompilerSession {
     }
     wordsInExpressions.formUnion(words.map { String($0) })
     if source.allSatisfy(\.isWhitespace) {
-      diagnostics.error("The expression is empty: write an expression in CEL.", at: position)
+      error("The expression is empty: write an expression in CEL.", at: position)
     } else if let message = options.checkExpression(source, context) {
-      diagnostics.error("In the expression: \(message)", at: position)
+      error("In the expression: \(message)", at: position)
     } else {
       for message in ExpressionChecker.warnings(in: source, context) {
-        diagnostics.warning("In the expression: \(message).", at: position)
+        warning("In the expression: \(message).", at: position)
       }
     }
   }
@@ -96,8 +120,7 @@ final class CompilerSession {
     var seen: Set<String> = []
     for directive in directives where !seen.insert(directive.name.text).inserted {
       guard DirectiveDefinition.byName[directive.name.text]?.isRepeatable == false else { continue }
-      diagnostics.error(
-        "@\(directive.name.text) is given twice: keep one.", at: directive.name.position)
+      error("@\(directive.name.text) is given twice: keep one.", at: directive.name.position)
     }
   }
 }

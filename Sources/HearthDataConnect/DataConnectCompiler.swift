@@ -63,14 +63,14 @@ public struct DataConnectCompiler: Sendable {
       options: options, paths: (schemaFiles + connectorFiles).map(\.path))
     func parse(_ files: [SourceFile], from first: Int) -> [DocumentSyntax] {
       files.enumerated().map { index, file in
-        Parser.parse(file.text, file: first + index, diagnostics: &session.diagnostics)
+        Parser.parse(file.text, file: first + index, in: session)
       }
     }
     let schemaDocuments = parse(schemaFiles, from: 0)
     // Definitions with a syntax error are missing, and so is what operations would find in them.
-    let isSchemaComplete = !session.diagnostics.hasErrors
+    let isSchemaComplete = !session.hasErrors
     let documents = parse(connectorFiles, from: schemaFiles.count)
-    session.isConnectorComplete = isSchemaComplete && !session.diagnostics.hasErrors
+    session.isConnectorComplete = isSchemaComplete && !session.hasErrors
     reportMisplaced(schemaDocuments, documents, session)
 
     var builder = SchemaBuilder(session: session)
@@ -79,13 +79,13 @@ public struct DataConnectCompiler: Sendable {
     if isSchemaComplete {
       operations = lower(documents, connectorID: input.connectorID, session, isSeed: isSeed)
     }
-    guard !session.diagnostics.hasErrors else {
-      return CompilerResult(connector: nil, diagnostics: session.diagnostics.sorted)
+    guard !session.hasErrors else {
+      return CompilerResult(connector: nil, diagnostics: session.diagnostics)
     }
     let connector = CompiledConnector(
       serviceID: input.serviceID, location: input.location, connectorID: input.connectorID,
       schema: schema, operations: operations)
-    return CompilerResult(connector: connector, diagnostics: session.diagnostics.sorted)
+    return CompilerResult(connector: connector, diagnostics: session.diagnostics)
   }
 
   private func reportMisplaced(
@@ -93,18 +93,18 @@ public struct DataConnectCompiler: Sendable {
   ) {
     for document in schema {
       for operation in document.operations {
-        session.diagnostics.error(
+        session.error(
           "Operations are not part of the schema: move this \(operation.kind.rawValue) to the "
             + "directory of a connector.", at: operation.position)
       }
       for fragment in document.fragments {
-        session.diagnostics.error(
+        session.error(
           "Fragments are not part of the schema: move \(fragment.name.text) to the directory of a "
             + "connector.", at: fragment.name.position)
       }
     }
     for type in connector.flatMap(\.types) {
-      session.diagnostics.error(
+      session.error(
         "Types are not part of a connector: move \(type.name.text) to the directory of the schema.",
         at: type.name.position)
     }
@@ -117,7 +117,7 @@ public struct DataConnectCompiler: Sendable {
     for fragment in documents.flatMap(\.fragments) {
       let name = fragment.name
       if fragments[name.text] != nil {
-        session.diagnostics.error(
+        session.error(
           "There are two fragments \(name.text): give one of them another name.", at: name.position)
       } else {
         fragments[name.text] = fragment
@@ -127,7 +127,7 @@ public struct DataConnectCompiler: Sendable {
     let named = named(documents.flatMap(\.operations), session, isSeed: isSeed)
     var signatures: [String: OperationLowering.Signature] = [:]
     for (name, syntax) in named {
-      signatures[name] = OperationLowering.signature(of: syntax, session: session)
+      signatures[name] = session.signature(of: syntax)
     }
     var lowering = OperationLowering(
       session: session, connectorID: connectorID, fragments: fragments, signatures: signatures,
@@ -140,14 +140,12 @@ public struct DataConnectCompiler: Sendable {
       used.append(session.usedVariables)
     }
     // Uses in parts with an error are not known.
-    guard !session.diagnostics.hasErrors else { return operations }
+    guard !session.hasErrors else { return operations }
     for (index, operation) in named.enumerated() where index < used.count {
-      OperationLowering.reportUnusedVariables(
-        of: operation.syntax, used: used[index], session: session)
+      session.reportUnusedVariables(of: operation.syntax, used: used[index])
     }
     for (name, fragment) in fragments where !lowering.usedFragments.contains(name) {
-      session.diagnostics.warning(
-        "The fragment \(name) is not used: remove it.", at: fragment.name.position)
+      session.warning("The fragment \(name) is not used: remove it.", at: fragment.name.position)
     }
     return operations
   }
@@ -162,7 +160,7 @@ public struct DataConnectCompiler: Sendable {
     var unnamedCount = 0
     for operation in operations {
       if operation.kind == .subscription {
-        session.diagnostics.error(
+        session.error(
           "There are no subscriptions: every query can be subscribed to. Write query, and add "
             + "@refresh.", at: operation.position)
         continue
@@ -172,14 +170,14 @@ public struct DataConnectCompiler: Sendable {
           unnamedCount += 1
           result.append(("seed \(unnamedCount)", operation))
         } else {
-          session.diagnostics.error(
+          session.error(
             "The operations of a connector have names: write \(operation.kind.rawValue) and a name "
               + "before `{`.", at: operation.position)
         }
         continue
       }
       if let other = seen[Naming.lowerFirst(name.text)] {
-        session.diagnostics.error(
+        session.error(
           other.text == name.text
             ? "There are two operations \(name.text): give one of them another name."
             : "\(other.text) and \(name.text) differ only in the case of the first letter, and "

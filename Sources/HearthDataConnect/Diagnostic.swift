@@ -57,37 +57,3 @@ extension Diagnostic.Severity {
     }
   }
 }
-
-/// Collects findings. The same finding is kept once: a fragment is checked at each of its uses.
-struct DiagnosticSink {
-  private let paths: [String]
-  private var seen: Set<Diagnostic> = []
-  private(set) var hasErrors = false
-
-  init(paths: [String]) {
-    self.paths = paths
-  }
-
-  var sorted: [Diagnostic] { seen.sorted() }
-
-  mutating func report(_ severity: Diagnostic.Severity, _ message: String, at position: Position) {
-    let path = paths.indices.contains(position.file) ? paths[position.file] : ""
-    seen.insert(
-      Diagnostic(
-        severity: severity, path: path, line: position.line, column: position.column,
-        message: message))
-    if severity == .error { hasErrors = true }
-  }
-
-  mutating func error(_ message: String, at position: Position) {
-    report(.error, message, at: position)
-  }
-
-  mutating func warning(_ message: String, at position: Position) {
-    report(.warning, message, at: position)
-  }
-
-  mutating func note(_ message: String, at position: Position) {
-    report(.note, message, at: position)
-  }
-}

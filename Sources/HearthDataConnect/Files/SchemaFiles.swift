@@ -123,7 +123,7 @@ struct SchemaFiles {
       guard !columns.isEmpty else { continue }
       text += "extend type \(table.typeName) {\n"
       for column in columns {
-        text += "  \(column.name): \(column.typeText)"
+        text += "  \(column.name): \(column.shape)"
         if case .expression(let source)? = column.defaultValue {
           text += " @default(expr: \(Self.write(literal: .string(source))))"
         }

@@ -13,7 +13,7 @@ extension CompilerSession {
     var isValid = true
     var seen: [String: Position] = [:]
     func refuse(_ message: String, at position: Position) {
-      diagnostics.error(message, at: position)
+      error(message, at: position)
       isValid = false
     }
     for member in members {
@@ -151,7 +151,7 @@ extension CompilerSession {
   ) -> Bool {
     guard let table = object.table.flatMap({ tables[$0]?.table }) else { return true }
     func refuse(_ message: String) -> Bool {
-      diagnostics.error(message, at: position)
+      error(message, at: position)
       return false
     }
     switch (field.subject, value) {
@@ -193,8 +193,7 @@ extension CompilerSession {
       default: continue
       }
       if let given, columns.contains(where: given.columns.contains) {
-        diagnostics.error(
-          "\(given.name) is the row around this one: remove \(name).", at: position)
+        error("\(given.name) is the row around this one: remove \(name).", at: position)
         isValid = false
       }
       covered.formUnion(columns)
@@ -207,12 +206,12 @@ extension CompilerSession {
       let name = table.reference(withColumn: column.name)?.name ?? column.name
       guard reported.insert(name).inserted else { continue }
       if scope.purpose == .insert {
-        diagnostics.error(
+        error(
           "A new row of \(table.typeName) needs \(name), which has no default: add \(name).",
           at: position)
         isValid = false
       } else {
-        diagnostics.warning(
+        warning(
           "\(name) has no default: the upsert fails if there is no such row of "
             + "\(table.typeName). Add \(name).", at: position)
       }

@@ -183,8 +183,7 @@ extension CompilerSession {
       if let number = Double(text), number.isFinite { return .float(number) }
       return refused("The number is too large: use a smaller one.", at: value.position)
     case .name(let name):
-      return refused(
-        "\(label) is of type Any: write \"\(name)\" in quotes.", at: value.position)
+      return refused("\(label) is of type Any: write \"\(name)\" in quotes.", at: value.position)
     case .variable(let name):
       return variable(name, at: value.position, of: "Any", scope: scope).map { _ in
         .variable(name)
@@ -197,8 +196,7 @@ extension CompilerSession {
       var names: Set<String> = []
       for member in members {
         guard names.insert(member.name.text).inserted else {
-          diagnostics.error(
-            "\"\(member.name.text)\" is given twice: keep one.", at: member.name.position)
+          error("\"\(member.name.text)\" is given twice: keep one.", at: member.name.position)
           continue
         }
         if let literal = coerceAny(member.value, label: label, scope: scope) {

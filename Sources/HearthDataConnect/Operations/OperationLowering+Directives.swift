@@ -35,7 +35,7 @@ extension OperationLowering {
     if operation.auth == nil, !isSeed,
       !syntax.directives.contains(where: { $0.name.text == "auth" })
     {
-      session.diagnostics.report(
+      session.report(
         session.options.isStrict ? .error : .warning,
         "\(operation.name) has no @auth, so that every user of the app can execute it: add "
           + "@auth(level: …).", at: syntax.name?.position ?? syntax.position)
@@ -98,7 +98,7 @@ extension OperationLowering {
       if let milliseconds = Self.milliseconds(members), milliseconds > 0 {
         result.append(.every(milliseconds: milliseconds))
       } else {
-        session.diagnostics.error(
+        session.error(
           "The time of every is not positive: write it like { seconds: 30 }.", at: every.position)
       }
     }
@@ -118,7 +118,7 @@ extension OperationLowering {
       }
     }
     if directive.arguments["every"] == nil, directive.arguments["onMutationExecuted"] == nil {
-      session.diagnostics.error(
+      session.error(
         "@refresh needs every or onMutationExecuted: add one.", at: directive.name.position)
     }
     return result
@@ -134,13 +134,13 @@ extension OperationLowering {
     }
     if let signature = signatures[local] {
       if signature.kind == .mutation { return signature }
-      session.diagnostics.warning(
+      session.warning(
         "\(local) is a query, so that it triggers nothing: name a mutation.", at: position)
       return nil
     }
     guard session.isConnectorComplete else { return nil }
     let mutations = signatures.filter { $0.value.kind == .mutation }.keys
-    session.diagnostics.warning(
+    session.warning(
       "There is no mutation \(local) in this connector."
         + session.suggestion(
           for: local, among: mutations,

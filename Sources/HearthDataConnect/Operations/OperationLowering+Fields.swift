@@ -46,7 +46,7 @@ extension OperationLowering {
   ) -> [LoweredField] {
     guard nesting <= Parser.maximumNesting else {
       if let first = selections.first {
-        session.diagnostics.error(
+        session.error(
           "Nested more than \(Parser.maximumNesting) levels deep: use fewer levels.",
           at: first.position)
       }
@@ -133,7 +133,7 @@ extension OperationLowering {
     for (check, position) in checks {
       field.modifiers.checks.append(check)
       guard isList else { continue }
-      session.diagnostics.error(
+      session.error(
         "@check on a fragment is not possible in a list: put it on the list or on a field.",
         at: position)
     }
@@ -164,7 +164,7 @@ extension OperationLowering {
       names = fields.fields.map(\.name)
       if session.isBroken(name.text, in: parent.name) { return }
     }
-    session.diagnostics.error(
+    session.error(
       "\(parent.name) has no field \"\(name.text)\"."
         + (session.missingJoin(name.text)
           ?? session.suggestion(
@@ -176,8 +176,7 @@ extension OperationLowering {
   func checkPages(_ arguments: [Literal.Member], of syntax: FieldSyntax) -> Bool {
     for name in ["limit", "offset"] {
       if case .int(let number)? = arguments[name], number < 0 {
-        session.diagnostics.error(
-          "\(name) cannot be negative: write 0 or more.", at: syntax.position(of: name))
+        session.error("\(name) cannot be negative: write 0 or more.", at: syntax.position(of: name))
         return false
       }
     }

@@ -36,7 +36,7 @@ extension OperationLowering {
     for selection in selections {
       guard fieldCount < Self.maximumFields, path.count <= Parser.maximumNesting else {
         if fieldCount == Self.maximumFields || path.count > Parser.maximumNesting {
-          session.diagnostics.error(
+          session.error(
             "The operation has more than \(Self.maximumFields) fields, or fragments that are "
               + "nested too deep: use fewer fragments.", at: selection.position)
           fieldCount = Self.maximumFields + 1
@@ -52,7 +52,7 @@ extension OperationLowering {
         fieldCount += 1
         guard let fragment = fragments[name.text] else {
           guard session.isConnectorComplete else { continue }
-          session.diagnostics.error(
+          session.error(
             "There is no fragment \(name.text)."
               + session.suggestion(for: name.text, among: fragments.keys, otherwise: "Define it."),
             at: name.position)
@@ -60,7 +60,7 @@ extension OperationLowering {
         }
         usedFragments.insert(name.text)
         guard !path.contains(name.text) else {
-          session.diagnostics.error(
+          session.error(
             "The fragment \(name.text) contains itself: remove the spread.", at: name.position)
           continue
         }
@@ -92,13 +92,13 @@ extension OperationLowering {
     let known = Array(session.tables.keys) + ["Query", "Mutation"]
     if session.brokenTypes.contains(condition.text) { return false }
     if !known.contains(condition.text) {
-      session.diagnostics.error(
+      session.error(
         "There is no type \(condition.text)."
           + session.suggestion(for: condition.text, among: known, otherwise: "Name a table."),
         at: condition.position)
     } else {
       let subject = fragment.map { "The fragment \($0)" } ?? "This fragment"
-      session.diagnostics.error(
+      session.error(
         "\(subject) is on \(condition.text), and the fields here are of \(parent.name): use a "
           + "fragment on \(parent.name).", at: position)
     }
@@ -144,7 +144,7 @@ extension OperationLowering {
     guard let first, first != .bool(neutral) else { return second }
     guard let second, second != .bool(neutral), second != first else { return first }
     if first == .bool(!neutral) || second == .bool(!neutral) { return .bool(!neutral) }
-    session.diagnostics.error(
+    session.error(
       "A field has one condition of this kind, also with those of the fragments around it: use "
         + "one variable.", at: position)
     return first

@@ -20,7 +20,7 @@ extension OperationLowering {
 
   private func merge(_ field: LoweredField, into other: inout LoweredField) {
     func refuse(_ message: String) {
-      session.diagnostics.error(message, at: field.position)
+      session.error(message, at: field.position)
     }
     let key = field.responseKey
     guard field.isSame(as: other) else {
@@ -48,7 +48,7 @@ extension OperationLowering {
     merged.isRetired = merged.isRetired && modifiers.isRetired
     if scope.operationKind == .mutation, case .root(let action, _, _) = field.kind, action.isWriting
     {
-      session.diagnostics.warning(
+      session.warning(
         "\"\(key)\" is given twice and executed once: remove one, or give it an alias.",
         at: field.position)
     }

@@ -7,7 +7,7 @@ extension OperationLowering {
     var checks: [(Check, Position)] = []
     let flat = flatten(selections, of: .root(kind), checks: &checks)
     for (_, position) in checks {
-      session.diagnostics.error(
+      session.error(
         "@check on a fragment of root fields has no value: put it on the operation or on a field.",
         at: position)
     }
@@ -94,13 +94,13 @@ extension OperationLowering {
   ) -> Bool {
     guard shape.action == .updateMany || shape.action == .deleteMany else { return true }
     if arguments["where"] == .object([]) {
-      session.diagnostics.error(
+      session.error(
         "An empty filter matches all rows: write all: true instead.",
         at: syntax.position(of: "where"))
       return false
     }
     if arguments["all"] == .bool(false) {
-      session.diagnostics.error(
+      session.error(
         "\(shape.name) without a filter changes all rows: give where, or all: true.",
         at: syntax.position(of: "all"))
       return false
@@ -139,6 +139,6 @@ extension OperationLowering {
             otherwise: "Remove it, or add a table for it.")
       }
     }
-    session.diagnostics.error(message, at: name.position)
+    session.error(message, at: name.position)
   }
 }

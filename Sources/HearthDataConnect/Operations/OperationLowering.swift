@@ -50,16 +50,4 @@ struct OperationLowering {
     ).compactMap(\.root)
     return operation
   }
-
-  /// Reports variables without a use. Called after all expressions are known.
-  static func reportUnusedVariables(
-    of syntax: OperationSyntax, used: Set<String>, session: CompilerSession
-  ) {
-    for variable in syntax.variables {
-      let name = variable.name.text
-      guard !used.contains(name), !session.wordsInExpressions.contains(name) else { continue }
-      session.diagnostics.warning(
-        "The variable $\(name) is not used: remove it.", at: variable.name.position)
-    }
-  }
 }

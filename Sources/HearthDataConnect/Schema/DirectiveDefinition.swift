@@ -69,10 +69,8 @@ struct DirectiveDefinition {
       on: [.fieldDefinition]),
     .init(
       "default", "The value of the column in new rows that have none.",
-      [
-        .init("value", InputShape(.value(.any))), .init("expr", InputShape(.expression(.any))),
-        .init("sql", string),
-      ], groups: [.init(["value", "expr", "sql"], isRequired: true)], on: [.fieldDefinition]),
+      [.init("value", .value(.any)), .init("expr", .expression(.any)), .init("sql", string)],
+      groups: [.init(["value", "expr", "sql"], isRequired: true)], on: [.fieldDefinition]),
     .init(
       "unique", "Values occur once. On a reference, the relation is one-to-one.",
       [.init("indexName", string), .init("fields", strings)], on: [.object, .fieldDefinition],
@@ -81,8 +79,8 @@ struct DirectiveDefinition {
       "index", "Keeps an index of one or more columns.",
       [
         .init("name", string), .init("fields", strings),
-        .init("order", .list(.choice(indexOrder))), .init("type", InputShape(.choice(indexType))),
-        .init("vector_method", InputShape(.choice(.similarityMethod))),
+        .init("order", .list(.choice(indexOrder))), .init("type", .choice(indexType)),
+        .init("vector_method", .choice(.similarityMethod)),
       ], on: [.object, .fieldDefinition], isRepeatable: true),
     .init(
       "ref", "Names the columns of a reference, and the columns of the other table.",
@@ -98,7 +96,7 @@ struct DirectiveDefinition {
     .init(
       "auth", "The users who may execute the operation: a level, or an expression in CEL.",
       [
-        .init("level", InputShape(.choice(authLevel))), .init("expr", condition),
+        .init("level", .choice(authLevel)), .init("expr", condition),
         .init("insecureReason", string),
       ], groups: [.init(["level", "expr"], isRequired: true)], on: [.query, .mutation]),
     .init(
@@ -106,8 +104,7 @@ struct DirectiveDefinition {
       [
         .init("expr", condition.required, default: .string(defaultCheck)),
         .init("message", string.required, default: .string("permission denied")),
-        .init(
-          "optional", InputShape(.value(.boolean), isNullable: false), default: .bool(false)),
+        .init("optional", .value(.boolean).required, default: .bool(false)),
       ],
       on: [
         .query, .mutation, .field, .fragmentDefinition, .fragmentSpread, .inlineFragment,
@@ -119,7 +116,7 @@ struct DirectiveDefinition {
     .init(
       "refresh", "Executes a subscribed query again: after a time, or after a mutation.",
       [
-        .init("every", InputShape(.object("Timestamp_Duration"))),
+        .init("every", .object("Timestamp_Duration")),
         .init("onMutationExecuted", .list(.object("Refresh_OnMutationExecuted"))),
       ], on: [.query], isRepeatable: true),
     .init(
@@ -130,12 +127,10 @@ struct DirectiveDefinition {
       [.init("fields", strings), .init("maxCount", int)], on: [.variable]),
     .init(
       "skip", "Leaves the field out if true.",
-      [.init("if", InputShape(.value(.boolean)).required)],
-      on: [.field, .fragmentSpread, .inlineFragment]),
+      [.init("if", .value(.boolean).required)], on: [.field, .fragmentSpread, .inlineFragment]),
     .init(
       "include", "Leaves the field out if false.",
-      [.init("if", InputShape(.value(.boolean)).required)],
-      on: [.field, .fragmentSpread, .inlineFragment]),
+      [.init("if", .value(.boolean).required)], on: [.field, .fragmentSpread, .inlineFragment]),
   ]
 
   static let byName = Dictionary(
@@ -160,8 +155,8 @@ struct DirectiveDefinition {
   ]
 
   private static let defaultCheck = "!(this in [null, []])"
-  private static let string = InputShape(.value(.string))
+  private static let string = InputShape.value(.string)
   private static let strings = InputShape.list(.value(.string))
-  private static let int = InputShape(.value(.int))
-  private static let condition = InputShape(.expression(.boolean))
+  private static let int = InputShape.value(.int)
+  private static let condition = InputShape.expression(.boolean)
 }

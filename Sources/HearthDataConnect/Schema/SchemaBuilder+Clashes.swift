@@ -6,7 +6,7 @@ extension SchemaBuilder {
     func report(_ message: String, _ type: String, field: String? = nil) {
       let position =
         field.flatMap { fieldPositions[type]?[$0] } ?? draftsByName[type]?.name.position
-      if let position { session.diagnostics.error(message, at: position) }
+      if let position { session.error(message, at: position) }
     }
 
     var collections: [String: String] = [:]
@@ -39,8 +39,7 @@ extension SchemaBuilder {
       func check(_ name: String, _ origin: String, field: String?, in owner: String) {
         guard let other = origins.updateValue(origin, forKey: name), reported.insert(name).inserted
         else { return }
-        report(
-          "\(type).\(name) is \(other) and \(origin): use another name.", owner, field: field)
+        report("\(type).\(name) is \(other) and \(origin): use another name.", owner, field: field)
       }
       for column in table.columns {
         check(column.name, "a column", field: column.name, in: type)

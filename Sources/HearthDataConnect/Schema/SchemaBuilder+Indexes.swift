@@ -6,7 +6,7 @@ extension SchemaBuilder {
     for field in draft.fields {
       for directive in field.directives where ["unique", "index"].contains(directive.name.text) {
         guard directive.arguments["fields"] == nil else {
-          session.diagnostics.error(
+          session.error(
             "fields is for @\(directive.name.text) on a type: remove it here.",
             at: directive.position(of: "fields"))
           continue
@@ -18,7 +18,7 @@ extension SchemaBuilder {
       guard session.arguments(of: directive, at: .object) != nil else { continue }
       guard ["unique", "index"].contains(directive.name.text) else { continue }
       guard let names = directive.names("fields"), !names.isEmpty else {
-        session.diagnostics.error(
+        session.error(
           "@\(directive.name.text) on a type needs fields: add fields: [\"…\"].",
           at: directive.name.position)
         continue
@@ -33,7 +33,7 @@ extension SchemaBuilder {
     if let order = directive.arguments["order"] {
       directions = order.elements.map { if case .name("DESC") = $0.kind { true } else { false } }
       if directions.count > names.count {
-        session.diagnostics.error(
+        session.error(
           "order has \(directions.count) directions for \(names.count) fields: give one for each.",
           at: order.position)
       }
@@ -53,8 +53,7 @@ extension SchemaBuilder {
       }
       for column in found {
         guard !columns.contains(column) else {
-          session.diagnostics.error(
-            "\(column) is given twice: name each field once.", at: name.position)
+          session.error("\(column) is given twice: name each field once.", at: name.position)
           continue
         }
         columns.append(column)
@@ -66,7 +65,7 @@ extension SchemaBuilder {
         table.column(name).map { $0.isList || $0.type == .any || $0.type == .vector } ?? false
       })
     {
-      session.diagnostics.error(
+      session.error(
         "\(bad) cannot be unique: use a column with a single value.", at: directive.name.position)
       return
     }
@@ -74,7 +73,7 @@ extension SchemaBuilder {
     if case .name(let type)? = directive.arguments["type"]?.kind,
       ["HNSW", "IVFFLAT"].contains(type)
     {
-      session.diagnostics.note(
+      session.note(
         "An index of type \(type) has no effect: similarity compares all rows.",
         at: directive.name.position)
       return

@@ -29,7 +29,7 @@ extension SchemaBuilder {
     keyNesting += 1
     defer { keyNesting -= 1 }
     func refuseNesting() {
-      session.diagnostics.error(
+      session.error(
         "The keys of more than \(Self.maximumKeyNesting) tables refer to each other: name a column "
           + "in the key.", at: draft.name.position)
     }
@@ -48,7 +48,7 @@ extension SchemaBuilder {
       }
       for column in found {
         if columns.contains(where: { $0.name == column.name }) {
-          session.diagnostics.error(
+          session.error(
             "The key has \(column.name) twice: name each column once.", at: name.position)
           isValid = false
         } else {
@@ -61,7 +61,7 @@ extension SchemaBuilder {
       isValid = false
     }
     if columns.count > Self.maximumKeyColumns {
-      session.diagnostics.error(
+      session.error(
         "The key has \(columns.count) columns, more than \(Self.maximumKeyColumns): use fewer.",
         at: draft.keyNames?.first?.position ?? draft.name.position)
       isValid = false

@@ -13,7 +13,7 @@ extension SchemaBuilder {
       plural: "", columns: [], references: [], key: key?.map(\.name) ?? [])
     table.plural = draft.tableArguments.string("plural") ?? Naming.plural(table.singular)
     if table.plural == table.singular {
-      session.diagnostics.note(
+      session.note(
         "The singular and the plural of \(typeName) are both \(table.singular), so that there is "
           + "no field for lists: add plural: to @table.", at: draft.name.position)
     }
@@ -36,7 +36,7 @@ extension SchemaBuilder {
     let name = field.name
     session.checkRepetition(of: field.directives)
     if let argument = field.arguments.first {
-      session.diagnostics.error(
+      session.error(
         "Fields with arguments need a resolver, which is not supported: compute the value in the "
           + "app, or store it in a column.", at: argument.name.position)
     }
@@ -48,12 +48,12 @@ extension SchemaBuilder {
     } else {
       markBroken(name.text, of: draft)
       if draftsByName[typeName] != nil {
-        session.diagnostics.error(
+        session.error(
           "Lists of tables are no fields: declare a reference to \(draft.name.text) in "
             + "\(typeName), and select \(Naming.plural(Naming.lowerFirst(typeName)))_on_….",
           at: field.type.position)
       } else if !session.brokenTypes.contains(typeName) {
-        session.diagnostics.error(unknownType(typeName), at: field.type.position)
+        session.error(unknownType(typeName), at: field.type.position)
       }
     }
   }
@@ -81,7 +81,7 @@ extension SchemaBuilder {
         rawArgument: "value")
       guard found != nil else { continue }
       if ["col", "default", "searchable"].contains(directive.name.text) {
-        session.diagnostics.error(
+        session.error(
           "@\(directive.name.text) is for columns, and \(name) is a reference: put it on the "
             + "column, declared as a field.", at: directive.name.position)
       }
@@ -95,7 +95,7 @@ extension SchemaBuilder {
         guard !isReference(declared), case .named = declared.type.kind,
           valueType(of: declared) == column.target.type
         else {
-          session.diagnostics.error(
+          session.error(
             "\(column.name) is the column of the reference \(name) and is of type "
               + "\(column.target.type.name): declare it so, or name another in @ref(fields:).",
             at: declared.name.position)
@@ -103,14 +103,14 @@ extension SchemaBuilder {
           return
         }
         if declared.type.isNullable, !field.type.isNullable {
-          session.diagnostics.error(
+          session.error(
             "\(column.name) can be null, and the reference \(name) cannot: write "
               + "\(column.target.type.name)!.", at: declared.type.position)
         }
       } else if let index = table.columns.firstIndex(where: { $0.name == column.name }) {
         // Two references share the column.
         if table.columns[index].type != column.target.type {
-          session.diagnostics.error(
+          session.error(
             "\(column.name) is of type \(table.columns[index].type.name) in another reference: "
               + "name another column in @ref(fields:).", at: field.name.position)
           markBroken(name, of: draft)
@@ -129,7 +129,7 @@ extension SchemaBuilder {
     if field.type.isNullable,
       columns.allSatisfy({ draft.fieldsByName[$0]?.type.isNullable == false })
     {
-      session.diagnostics.error(
+      session.error(
         "The columns of \(name) cannot be null: write \(field.type.innermostName)!.",
         at: field.type.position)
     }
@@ -147,7 +147,7 @@ extension SchemaBuilder {
     var column = Column(name: name.text, type: type, isNullable: field.type.isNullable)
     if case .list(let element) = field.type.kind {
       guard case .named = element.kind, type != .vector else {
-        session.diagnostics.error(
+        session.error(
           "\(name.text) is a list of lists: use a list of values, or Any.",
           at: field.type.position)
         markBroken(name.text, of: draft)
@@ -172,20 +172,19 @@ extension SchemaBuilder {
         if type == .string, !column.isList {
           column.searchLanguage = arguments.string("language") ?? "english"
         } else {
-          session.diagnostics.error(
+          session.error(
             "@searchable is for columns of type String: \(name.text) is of type "
-              + "\(column.typeText).", at: directive.name.position)
+              + "\(column.shape).", at: directive.name.position)
         }
       case "ref":
-        session.diagnostics.error(
+        session.error(
           "@ref is for references, and \(name.text) is a column: use a table as its type.",
           at: directive.name.position)
       default: break
       }
     }
     if type == .vector, !hasSize {
-      session.diagnostics.error(
-        "A Vector needs its number of elements: add @col(size: …).", at: name.position)
+      session.error("A Vector needs its number of elements: add @col(size: …).", at: name.position)
     }
     table.columns.append(column)
   }
@@ -195,10 +194,10 @@ extension SchemaBuilder {
   ) {
     if case .int(let size)? = arguments["size"] {
       if column.type != .vector {
-        session.diagnostics.error(
+        session.error(
           "size is for columns of type Vector: remove it.", at: directive.position(of: "size"))
       } else if size < 1 {
-        session.diagnostics.error(
+        session.error(
           "size is at least 1: write the number of elements.", at: directive.position(of: "size"))
       } else {
         column.vectorSize = Int(size)
@@ -212,7 +211,7 @@ extension SchemaBuilder {
       guard isText, type.hasSuffix(")"), let count = Int(type.dropFirst(prefix.count).dropLast()),
         count > 0
       else {
-        session.diagnostics.error(
+        session.error(
           "\(written) is a length of a String: write it like varchar(30), on a String.",
           at: directive.position(of: "dataType"))
         return
@@ -223,7 +222,7 @@ extension SchemaBuilder {
     switch type {
     case "serial", "bigserial", "smallserial":
       guard column.type == .int || column.type == .int64, !column.isList else {
-        session.diagnostics.error(
+        session.error(
           "\(written) is for columns of type Int or Int64: change the type, or remove it.",
           at: directive.position(of: "dataType"))
         return
@@ -231,7 +230,7 @@ extension SchemaBuilder {
       column.isSerial = true
     case "text", "varchar": break
     default:
-      session.diagnostics.note(
+      session.note(
         "The type \(written) has no effect: values are stored as \(column.type.name).",
         at: directive.position(of: "dataType"))
     }
@@ -241,12 +240,7 @@ extension SchemaBuilder {
     of column: inout Column, _ directive: DirectiveSyntax, _ arguments: [Literal.Member]
   ) {
     if let value = directive.arguments["value"] {
-      let base = InputShape.Base.value(column.type)
-      let shape =
-        column.isList
-        ? InputShape(
-          .list(InputShape(base, isNullable: column.hasNullElements)), isNullable: false)
-        : InputShape(base, isNullable: false)
+      let shape = column.shape.required
       if let literal = session.coerce(value, to: shape, label: column.name, scope: ValueScope()) {
         column.defaultValue = .value(literal)
       }
@@ -262,7 +256,7 @@ extension SchemaBuilder {
       case "gen_random_uuid()", "uuid_generate_v4()":
         column.defaultValue = .expression("uuidV4()")
       default:
-        session.diagnostics.error(
+        session.error(
           "Defaults in SQL are not supported: write expr: with CEL, like \"request.time\" or "
             + "\"uuidV4()\".", at: directive.position(of: "sql"))
       }

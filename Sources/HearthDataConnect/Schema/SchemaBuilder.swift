@@ -102,7 +102,7 @@ struct SchemaBuilder {
         continue
       }
       if let other = first[name.text] {
-        session.diagnostics.error(
+        session.error(
           "\(name.text) is defined twice, first in line \(other.name.position.line): use one name "
             + "for one type.", at: name.position)
         continue
@@ -110,7 +110,7 @@ struct SchemaBuilder {
       first[name.text] = definition
       if name.text.hasPrefix("_") || Self.reservedTypeNames.contains(name.text) {
         session.brokenTypes.insert(name.text)
-        session.diagnostics.error(
+        session.error(
           ["Query", "Mutation", "Subscription"].contains(name.text)
             ? "The fields of \(name.text) are generated from the tables: remove this type."
             : "\(name.text) is a reserved name: use another one.", at: name.position)
@@ -145,7 +145,7 @@ struct SchemaBuilder {
         continue
       }
       if session.brokenTypes.contains(name.text) { continue }
-      session.diagnostics.error(
+      session.error(
         "There is no \(known.kind) \(name.text) to extend."
           + session.suggestion(for: name.text, among: known.names, otherwise: "Define it first."),
         at: name.position)
@@ -167,18 +167,18 @@ struct SchemaBuilder {
       default: "the root types are generated from the tables"
       }
     let keyword = definition.kind.rawValue
-    session.diagnostics.error(
+    session.error(
       "A schema has no `\(keyword)` definitions: \(remedy).", at: definition.name.position)
   }
 
   mutating func addEnum(_ definition: TypeDefinitionSyntax) {
     let name = definition.name
     if name.text.contains("_") {
-      session.diagnostics.error(
+      session.error(
         "The name of an enum has no underscore: write \(Self.pascalCase(name.text)).",
         at: name.position)
     } else if !Naming.isPascalCase(name.text) {
-      session.diagnostics.warning(
+      session.warning(
         "Enums begin with a capital letter: write \(Naming.upperFirst(name.text)).",
         at: name.position)
     }
@@ -186,21 +186,19 @@ struct SchemaBuilder {
       _ = session.arguments(of: directive, at: .enumeration)
     }
     if definition.values.isEmpty {
-      session.diagnostics.error(
-        "The enum \(name.text) has no values: add one.", at: name.position)
+      session.error("The enum \(name.text) has no values: add one.", at: name.position)
     }
     var values: [String] = []
     for value in definition.values {
       let text = value.name.text
       for directive in value.directives { _ = session.arguments(of: directive, at: .enumValue) }
       if values.contains(text) {
-        session.diagnostics.error("\(text) is given twice: keep one.", at: value.name.position)
+        session.error("\(text) is given twice: keep one.", at: value.name.position)
       } else if text.hasPrefix("_") || ["true", "false", "null"].contains(text) {
-        session.diagnostics.error(
-          "\(text) is a reserved name: use another value.", at: value.name.position)
+        session.error("\(text) is a reserved name: use another value.", at: value.name.position)
       } else {
         if !Naming.isUpperSnakeCase(text) {
-          session.diagnostics.warning(
+          session.warning(
             "Values of enums are upper case: write "
               + "\(Naming.snakeCase(text).uppercased()).", at: value.name.position)
         }
@@ -220,13 +218,13 @@ struct SchemaBuilder {
     let name = definition.name.text
     if definition.directives.contains(where: { $0.name.text == "view" }) {
       session.brokenTypes.insert(name)
-      session.diagnostics.error(
+      session.error(
         "Views are SQL, which is not supported: select and filter the tables in a query of the "
           + "connector.", at: definition.name.position)
       return
     }
     if !definition.interfaces.isEmpty {
-      session.diagnostics.error(
+      session.error(
         "Interfaces are not supported: remove `implements`.",
         at: definition.interfaces[0].position)
     }
@@ -240,13 +238,13 @@ struct SchemaBuilder {
     for field in fields {
       let name = field.name
       guard draft.fieldsByName[name.text] == nil else {
-        session.diagnostics.error(
+        session.error(
           "\(draft.name.text) has two fields \(name.text): keep one.", at: name.position)
         continue
       }
       guard !name.text.hasPrefix("_") else {
         markBroken(name.text, of: draft)
-        session.diagnostics.error(
+        session.error(
           "Names that begin with _ are reserved: write \(name.text.drop { $0 == "_" }).",
           at: name.position)
         continue
@@ -266,14 +264,13 @@ struct SchemaBuilder {
   func checkTableDirective(of draft: Draft) {
     session.checkRepetition(of: draft.directives)
     guard let directive = draft.directives.first(where: { $0.name.text == "table" }) else {
-      session.diagnostics.error(
-        "The type \(draft.name.text) is no table: add @table.", at: draft.name.position)
+      session.error("The type \(draft.name.text) is no table: add @table.", at: draft.name.position)
       return
     }
     draft.tableArguments = session.arguments(of: directive, at: .object) ?? []
     for name in ["singular", "plural"] {
       guard let text = draft.tableArguments.string(name), !Self.isFieldName(text) else { continue }
-      session.diagnostics.error(
+      session.error(
         "\"\(text)\" is no name of a field: use letters, digits and _, and begin with a letter.",
         at: directive.position(of: name))
       draft.tableArguments.removeAll { $0.name == name }
@@ -282,14 +279,14 @@ struct SchemaBuilder {
       text.isEmpty || text.contains("/") || text == "." || text == ".."
         || (text.hasPrefix("__") && text.hasSuffix("__"))
     {
-      session.diagnostics.error(
+      session.error(
         "\"\(text)\" is no id of a collection: use letters, digits and _.",
         at: directive.position(of: "name"))
       draft.tableArguments.removeAll { $0.name == "name" }
     }
     draft.keyNames = directive.names("key")
     if let names = draft.keyNames, names.isEmpty {
-      session.diagnostics.error(
+      session.error(
         "The key is empty: name a column, or leave key out.", at: directive.position(of: "key"))
       draft.keyNames = nil
     }

@@ -37,7 +37,7 @@ struct TableFields {
     self.table = table
     var fields: [Field] = []
     for column in table.columns {
-      fields.append(Field(column.name, .column(column.name), .value(column.typeText)))
+      fields.append(Field(column.name, .column(column.name), .value("\(column.shape)")))
     }
     for reference in table.references {
       fields.append(
@@ -62,7 +62,7 @@ struct TableFields {
           .aggregate(aggregate.function, column: aggregate.column, isDistinct: false),
           .value(aggregate.type.name + (isCount ? "!" : "")),
           arguments: canBeDistinct
-            ? [.init("distinct", InputShape(.value(.boolean)), default: .bool(false))] : []))
+            ? [.init("distinct", .value(.boolean), default: .bool(false))] : []))
     }
     fields.append(Field("_metadata", .metadata, .metadata))
     fields.append(Field("_id", .entityID, .value("ID!")))
@@ -73,12 +73,4 @@ struct TableFields {
   }
 
   func field(_ name: String) -> Field? { positions[name].map { fields[$0] } }
-}
-
-extension Column {
-  /// As GraphQL writes it: `[String!]!`.
-  var typeText: String {
-    let element = isList ? "[\(type.name)\(hasNullElements ? "" : "!")]" : type.name
-    return element + (isNullable ? "" : "!")
-  }
 }

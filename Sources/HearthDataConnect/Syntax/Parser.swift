@@ -27,9 +27,7 @@ struct Parser {
   }
 
   /// Parses a file. Definitions with an error are missing in the document.
-  static func parse(
-    _ text: String, file: Int, diagnostics: inout DiagnosticSink
-  ) -> DocumentSyntax {
+  static func parse(_ text: String, file: Int, in session: CompilerSession) -> DocumentSyntax {
     var parser = Parser(text, file: file)
     while parser.token.kind != .end {
       parser.nesting = 0
@@ -37,7 +35,7 @@ struct Parser {
       do throws(SyntaxError) {
         try parser.definition()
       } catch {
-        diagnostics.error(error.message, at: error.position)
+        session.error(error.message, at: error.position)
         parser.recover()
       }
     }

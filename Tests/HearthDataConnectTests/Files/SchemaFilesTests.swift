@@ -17,11 +17,12 @@ import Testing
         "prelude.gql", "main/implicit.gql", "main/relation.gql", "main/query.gql",
         "main/mutation.gql", "main/input.gql",
       ])
-    var diagnostics = DiagnosticSink(paths: (files + [source]).map(\.path))
+    let session = CompilerSession(
+      options: CompilerOptions(), paths: (files + [source]).map(\.path))
     let documents = (files + [source]).enumerated().map {
-      Parser.parse($0.element.text, file: $0.offset, diagnostics: &diagnostics)
+      Parser.parse($0.element.text, file: $0.offset, in: session)
     }
-    #expect(diagnostics.sorted == [])
+    #expect(session.diagnostics == [])
     return documents.flatMap(\.types)
   }
 

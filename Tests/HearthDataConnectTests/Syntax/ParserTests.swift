@@ -4,9 +4,9 @@ import Testing
 
 @Suite struct `Syntax` {
   private func parse(_ text: String) -> (DocumentSyntax, [String]) {
-    var diagnostics = DiagnosticSink(paths: ["a.gql"])
-    let document = Parser.parse(text, file: 0, diagnostics: &diagnostics)
-    return (document, diagnostics.sorted.map(\.description))
+    let session = CompilerSession(options: CompilerOptions(), paths: ["a.gql"])
+    let document = Parser.parse(text, file: 0, in: session)
+    return (document, session.diagnostics.map(\.description))
   }
 
   @Test func `all parts of operations are read`() throws {
