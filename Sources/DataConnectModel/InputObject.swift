@@ -120,9 +120,7 @@ public struct InputObject: Hashable, Sendable {
     self.table = table
     self.fields = fields
     self.groups = groups
-    self.positions = Dictionary(
-      fields.enumerated().map { ($0.element.name, $0.offset) },
-      uniquingKeysWith: { first, _ in first })
+    self.positions = Dictionary(first: fields.enumerated().map { ($0.element.name, $0.offset) })
   }
 
   /// The field with a name, in constant time. Nil if the object has none.

@@ -24,8 +24,7 @@ public struct InputTypes: Sendable {
     let relations = schema.relations()
     var tableObjects: [InputObject] = []
     var rootFields: [RootFieldShape] = []
-    let keys = Dictionary(
-      schema.tables.map { ($0.typeName, Set($0.key)) }, uniquingKeysWith: { first, _ in first })
+    let keys = Dictionary(first: schema.tables.map { ($0.typeName, Set($0.key)) })
     for table in schema.tables {
       let tableRelations = relations[table.typeName] ?? []
       let byKey = table.references.filter { Set($0.targetColumns) == keys[$0.target] }
@@ -38,12 +37,9 @@ public struct InputTypes: Sendable {
     self.enumObjects = enumObjects
     self.rootFields = rootFields
     objects = Dictionary(
-      (Self.builtIn + enumObjects + tableObjects).map { ($0.name, $0) },
-      uniquingKeysWith: { first, _ in first })
+      first: (Self.builtIn + enumObjects + tableObjects).map { ($0.name, $0) })
     func fields(_ kind: Operation.Kind) -> [String: RootFieldShape] {
-      Dictionary(
-        rootFields.filter { $0.kind == kind }.map { ($0.name, $0) },
-        uniquingKeysWith: { first, _ in first })
+      Dictionary(first: rootFields.filter { $0.kind == kind }.map { ($0.name, $0) })
     }
     queries = fields(.query)
     mutations = fields(.mutation)
@@ -69,8 +65,7 @@ public struct InputTypes: Sendable {
 extension InputTypes {
   /// The input objects that every schema has: operators of scalars, relative dates, durations.
   public static let builtIn: [InputObject] =
-    [.string, .int, .int64, .float, .boolean, .uuid, .date, .timestamp, .any, .vector]
-    .flatMap(operators(of:)) + [
+    ValueType.scalars.flatMap(operators(of:)) + [
       InputObject(
         "String_Pattern",
         fields: [

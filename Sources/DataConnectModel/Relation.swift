@@ -47,8 +47,7 @@ extension Schema {
             target: table.typeName, argumentTable: table.typeName, isSingle: isSingle))
       }
     }
-    let plurals = Dictionary(
-      tables.map { ($0.typeName, $0.plural) }, uniquingKeysWith: { first, _ in first })
+    let plurals = Dictionary(first: tables.map { ($0.typeName, $0.plural) })
     for table in tables {
       guard let (first, second) = table.joinReferences else { continue }
       let isWithinTable = first.target == second.target

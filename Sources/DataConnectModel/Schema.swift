@@ -207,12 +207,13 @@ public enum ValueType: Codable, Hashable, Sendable {
     }
   }
 
+  package static let scalars: [ValueType] = [
+    .string, .int, .int64, .float, .boolean, .uuid, .date, .timestamp, .any, .vector,
+  ]
+
   /// The scalar with the name; nil for other names, also those of enums.
   public init?(scalar name: String) {
-    let all: [ValueType] = [
-      .string, .int, .int64, .float, .boolean, .uuid, .date, .timestamp, .any, .vector,
-    ]
-    guard let found = all.first(where: { $0.name == name }) else { return nil }
+    guard let found = Self.scalars.first(where: { $0.name == name }) else { return nil }
     self = found
   }
 

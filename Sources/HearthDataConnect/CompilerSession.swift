@@ -131,11 +131,6 @@ extension Array where Element == Literal.Member {
   func string(_ name: String) -> String? {
     if case .string(let text)? = self[name] { text } else { nil }
   }
-
-  func strings(_ name: String) -> [String]? {
-    guard case .list(let values)? = self[name] else { return nil }
-    return values.compactMap { if case .string(let text) = $0 { text } else { nil } }
-  }
 }
 
 extension DirectiveSyntax {

@@ -68,8 +68,7 @@ enum ExpressionChecker {
     case .check, .value:
       roots["this"] = .dyn
       roots["response"] = .object(
-        fields: Dictionary(
-          context.responseKeys.map { ($0, CELType.dyn) }, uniquingKeysWith: { first, _ in first }))
+        fields: Dictionary(first: context.responseKeys.map { ($0, CELType.dyn) }))
     case .refreshCondition:
       let variables = context.mutationVariables.map { CELType.object(fields: $0.mapValues(type)) }
       roots["mutation"] = .object(fields: ["variables": variables ?? .dyn, "auth": auth])

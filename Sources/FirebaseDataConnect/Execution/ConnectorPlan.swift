@@ -53,8 +53,7 @@ final class ConnectorPlan: Sendable {
       Dictionary(
         grouping: layouts.values.flatMap { layout in layout.references.map { (layout, $0) } },
         by: { $0.1.target }))
-    let operations = Dictionary(
-      connector.operations.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    let operations = Dictionary(first: connector.operations.map { ($0.name, $0) })
     self.operations = operations
     selectedColumns = operations.filter { $0.value.kind == .query }.mapValues {
       [layouts] operation in

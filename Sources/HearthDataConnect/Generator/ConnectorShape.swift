@@ -154,20 +154,18 @@ struct TypeUses {
   let schema: Schema
   private(set) var enums: Set<String> = []
   /// GraphQL types of tables.
-  private(set) var keys: Set<String> = []
+  var keys: Set<String> = []
   private(set) var inputs: Set<String> = []
 
   mutating func add(_ type: ValueType) {
     if case .enumeration(let name) = type { enums.insert(name) }
   }
 
-  mutating func addKey(_ table: String) { keys.insert(table) }
-
   mutating func add(_ type: InputType) {
     switch type {
     case .value(let value, _): add(value)
     case .list(let element, _): add(element)
-    case .key(let table, _): addKey(table)
+    case .key(let table, _): keys.insert(table)
     case .data(let table, _): inputs.insert(table)
     case .filter, .order, .orderDirection, .searchQueryFormat: break
     }

@@ -25,7 +25,8 @@ struct OperationShape {
     kind = operation.kind
     name = operation.name
     self.className = className
-    property = members.add("\(Naming.lowerFirst(operation.name))\(Self.suffix(of: operation))")
+    let suffix = Naming.upperFirst(kind.rawValue)
+    property = members.add(Naming.lowerFirst(operation.name) + suffix)
 
     // The label of the fetch policy comes before those of the variables.
     var names = types.members(and: ["Data", "Variables", "fetchPolicy"])
@@ -51,10 +52,6 @@ struct OperationShape {
 
   /// Without the underscores of a name that is taken.
   static func className(of operation: DataConnectModel.Operation) -> String {
-    "\(Naming.upperFirst(operation.name))\(suffix(of: operation))"
-  }
-
-  private static func suffix(of operation: DataConnectModel.Operation) -> String {
-    operation.kind == .query ? "Query" : "Mutation"
+    Naming.upperFirst(operation.name) + Naming.upperFirst(operation.kind.rawValue)
   }
 }

@@ -99,7 +99,7 @@ struct RowBuilder {
 
   private mutating func rowOrKey(_ field: RootField, _ wrapping: Wrapping) -> Selected.Kind {
     guard field.selections.isEmpty else { return row(field.table, field.selections, wrapping) }
-    uses.addKey(field.table)
+    uses.keys.insert(field.table)
     return .value(wrapping.type(types.key(field.table)))
   }
 
@@ -214,7 +214,7 @@ struct RowBuilder {
       property[column.wireName].map { .init(label: column.name, property: $0.name) }
     }
     guard !columns.isEmpty, columns.count == table.key.count else { return nil }
-    uses.addKey(table.typeName)
+    uses.keys.insert(table.typeName)
     return RowShape.Key(
       type: types.key(table.typeName), columns: columns,
       identity: identity(of: table, property, fields))

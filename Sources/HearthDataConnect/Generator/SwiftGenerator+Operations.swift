@@ -220,9 +220,9 @@ extension SwiftGenerator {
         "public func execute", policy + form.parameters,
         " async throws -> OperationResult<Data>"
       ) {
-        $0.chainedCall(
-          "try await \(Self.member("ref", of: operation))", form.arguments.map(\.text),
-          isQuery ? ".execute(fetchPolicy: fetchPolicy)" : ".execute()")
+        $0.list(
+          "try await \(Self.member("ref", of: operation))(", form.arguments.map(\.text),
+          isQuery ? ").execute(fetchPolicy: fetchPolicy)" : ").execute()")
       }
     }
   }

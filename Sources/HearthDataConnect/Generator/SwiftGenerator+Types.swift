@@ -100,8 +100,9 @@ extension SwiftGenerator {
       source.line("case _UNKNOWN(String)")
       source.line()
       source.line("/// The values of the schema.")
-      source.collection(
-        "public static let allCases: [\(type.name)] = ", type.cases.map { ".\($0.quoted)" })
+      source.list(
+        "public static let allCases: [\(type.name)] = [", type.cases.map { ".\($0.quoted)" }, "]",
+        last: ",")
       source.line()
       source.scope("public init(rawValue: String)") { source in
         source.line("switch rawValue {")

@@ -31,7 +31,7 @@ enum SwiftNames {
 
   /// Words that cannot be the name of a property or of a parameter without backticks, and words that
   /// begin an expression.
-  private static let keywords: Set<String> = [
+  static let keywords: Set<String> = [
     "Any", "Protocol", "Self", "Type", "any", "as", "associatedtype", "await", "borrow", "break",
     "case", "catch", "class", "consume", "continue", "copy", "default", "defer", "deinit",
     "discard", "do", "each", "else", "enum", "extension", "fallthrough", "false", "fileprivate",
@@ -40,9 +40,6 @@ enum SwiftNames {
     "self", "some", "static", "struct", "subscript", "super", "switch", "throw", "throws", "true",
     "try", "typealias", "unsafe", "var", "where", "while", "yield",
   ]
-
-  /// Whether a declaration with this name needs backticks.
-  static func isKeyword(_ name: String) -> Bool { keywords.contains(name) }
 
   /// Modules of Swift's library, and of the package that generated code depends on, in lower case:
   /// file systems may not distinguish letters by case.

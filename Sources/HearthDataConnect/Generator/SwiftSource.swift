@@ -40,21 +40,11 @@ struct SwiftSource {
     line("}")
   }
 
-  /// A call of the result of a call: `ref(id: id).execute()`
-  mutating func chainedCall(_ name: String, _ arguments: [String], _ next: String) {
-    list("\(name)(", arguments, ")\(next)")
-  }
-
   /// A computed property, on one line if it fits.
   mutating func accessor(_ head: String, _ value: SwiftItem) {
     let whole = "\(head) { \(value.text) }"
     if fits(whole) { return line(whole) }
     scope(head) { $0.call(value.head, value.items, value.tail) }
-  }
-
-  /// `let all: [Genre] = [.DRAMA, .COMEDY]`; a longer one has a comma after the last element.
-  mutating func collection(_ head: String, _ elements: [String]) {
-    list("\(head)[", elements, "]", last: ",")
   }
 
   /// `DataConnect.dataConnect(…)`
@@ -67,10 +57,11 @@ struct SwiftSource {
 
   func fits(_ line: String) -> Bool { depth * 2 + line.count <= Self.width }
 
-  /// On one line if it fits.
+  /// `ref(id: id).execute()`, on one line if it fits.
   ///
-  /// - Parameter last: Follows the last item if the items have lines of their own.
-  private mutating func list(
+  /// - Parameter last: Follows the last item if the items have lines of their own, as the comma in
+  ///   `[.DRAMA, .COMEDY]`.
+  mutating func list(
     _ head: String, _ items: [String], _ tail: String, last: String = ""
   ) {
     let whole = head + items.joined(separator: ", ") + tail

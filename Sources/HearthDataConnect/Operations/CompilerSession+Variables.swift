@@ -63,7 +63,7 @@ extension CompilerSession {
     if tables[name] != nil {
       return "\(name) is a table, not the type of a variable: use \(name)_Key or \(name)_Data."
     }
-    let scalars = ScalarForms.names + ["OrderDirection", "SearchQueryFormat"]
+    let scalars = ValueType.scalars.map(\.name) + ["OrderDirection", "SearchQueryFormat"]
     if name == "ID" { return "There is no type ID: use UUID or String." }
     let suffixes = ["_Key", "_Data", "_Filter", "_Order"]
     return "There is no type \(name)."

@@ -17,7 +17,7 @@ struct OperationLowering {
     var brokenVariables: Set<String>
 
     var variablesByName: [String: Variable] {
-      Dictionary(variables.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+      Dictionary(first: variables.map { ($0.name, $0) })
     }
   }
 

@@ -43,23 +43,21 @@ public struct ConnectorConfiguration: Hashable, Sendable {
   init(_ root: YAMLNode, reader: inout YAMLReader) {
     connectorID = ""
     swiftSDKs = []
-    guard reader.isMapping(root, Self.fileName) else { return }
-    reader.checkNames(of: root, known: ["authMode", "connectorId", "generate"])
+    guard reader.isMapping(root, Self.fileName, known: ["authMode", "connectorId", "generate"])
+    else { return }
     connectorID = reader.string("connectorId", of: root, isRequired: true) ?? ""
     if !connectorID.isEmpty, let node = root["connectorId"],
       let problem = Self.problem(ofConnectorID: connectorID)
     {
       reader.report(problem, at: node)
     }
+    let languages = [
+      "adminNodeSdk", "dartSdk", "javascriptSdk", "kotlinSdk", "llmTools", "swiftSdk",
+    ]
     guard let generate = root["generate"], !generate.isNull,
-      reader.isMapping(generate, "generate")
+      reader.isMapping(generate, "generate", known: languages),
+      let blocks = generate["swiftSdk"], !blocks.isNull
     else { return }
-    reader.checkNames(
-      of: generate,
-      known: [
-        "adminNodeSdk", "dartSdk", "javascriptSdk", "kotlinSdk", "llmTools", "swiftSdk",
-      ])
-    guard let blocks = generate["swiftSdk"], !blocks.isNull else { return }
     for block in reader.elements(of: blocks) {
       if let sdk = SwiftSDK(block, reader: &reader) { swiftSDKs.append(sdk) }
     }
@@ -81,7 +79,7 @@ extension ConnectorConfiguration {
     }
     let module = name.replacingOccurrences(of: "-", with: "_")
     guard module.first?.isNumber == false, module.contains(where: \.isLetter),
-      !SwiftNames.isKeyword(module)
+      !SwiftNames.keywords.contains(module)
     else {
       return
         "No program can import a package named \(name): a name begins with a letter or _, and is "
@@ -103,13 +101,11 @@ extension ConnectorConfiguration {
 
 extension ConnectorConfiguration.SwiftSDK {
   init?(_ node: YAMLNode, reader: inout YAMLReader) {
-    guard reader.isMapping(node, "swiftSdk") else { return nil }
-    reader.checkNames(
-      of: node,
-      known: [
-        "clientCache", "coreSdkPackageLocation", "coreSdkPackageVersion", "observablePublisher",
-        "outputDir", "package",
-      ])
+    let known = [
+      "clientCache", "coreSdkPackageLocation", "coreSdkPackageVersion", "observablePublisher",
+      "outputDir", "package",
+    ]
+    guard reader.isMapping(node, "swiftSdk", known: known) else { return nil }
     outputFolder = reader.string("outputDir", of: node) ?? "."
     package = reader.string("package", of: node) ?? ConnectorConfiguration.defaultPackage
     if let problem = ConnectorConfiguration.problem(ofPackage: package), let value = node["package"]
@@ -127,8 +123,9 @@ extension ConnectorConfiguration.SwiftSDK {
     guard let cache = node["clientCache"] else { return }
     // `clientCache:` and `clientCache: {}` turn it on.
     clientCache = SwiftSDKSettings.ClientCache()
-    guard !cache.isNull, reader.isMapping(cache, "clientCache") else { return }
-    reader.checkNames(of: cache, known: ["maxAge", "maxSize", "storage"])
+    guard !cache.isNull,
+      reader.isMapping(cache, "clientCache", known: ["maxAge", "maxSize", "storage"])
+    else { return }
     let storage = reader.choice("storage", of: cache, SwiftSDKSettings.ClientCache.Storage.self)
     var seconds = 0.0
     if let text = reader.string("maxAge", of: cache), let value = cache["maxAge"] {

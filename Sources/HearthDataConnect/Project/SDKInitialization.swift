@@ -4,9 +4,7 @@
   /// Sets up the generation of packages for the apps of a folder: adds `swiftSdk` blocks to the
   /// connectors that have none.
   public struct SDKInitialization: Sendable {
-    /// A folder with `dataconnect.yaml`, or with projects below it, as the option `--config` of the
-    /// command line gives it. Relative to `workingDirectory`, or absolute. Nil: the nearest project
-    /// upwards.
+    /// The folder that `--config` gives, as `SDKGeneration.folder`. Nil: the nearest project upwards.
     public var folder: String?
     /// The app's folder, relative to `workingDirectory` or absolute. Nil: all Swift packages in the
     /// working directory and below it.

@@ -43,10 +43,8 @@ public struct ServiceConfiguration: Hashable, Sendable {
     location = "local"
     schemaSources = []
     connectorFolders = ["./connector"]
-    guard reader.isMapping(root, Self.fileName) else { return }
-    reader.checkNames(
-      of: root,
-      known: ["connectorDirs", "location", "schema", "schemas", "serviceId", "specVersion"])
+    let known = ["connectorDirs", "location", "schema", "schemas", "serviceId", "specVersion"]
+    guard reader.isMapping(root, Self.fileName, known: known) else { return }
     specVersion = reader.string("specVersion", of: root) ?? specVersion
     if !["v1", "v1alpha", "v1beta"].contains(specVersion), let node = root["specVersion"] {
       reader.report("specVersion is v1 or v1beta, not \"\(specVersion)\".", at: node)
@@ -58,8 +56,7 @@ public struct ServiceConfiguration: Hashable, Sendable {
     let schemas = [root["schema"], root["schemas"]].compactMap(\.self).filter { !$0.isNull }
       .flatMap { reader.elements(of: $0) }
     for schema in schemas {
-      guard reader.isMapping(schema, "schema") else { continue }
-      reader.checkNames(of: schema, known: ["datasource", "source"])
+      guard reader.isMapping(schema, "schema", known: ["datasource", "source"]) else { continue }
       schemaSources.append(reader.string("source", of: schema) ?? "./schema")
       if let datasource = schema["datasource"], !datasource.isNull {
         readDatasource(datasource, reader: &reader)
@@ -69,13 +66,12 @@ public struct ServiceConfiguration: Hashable, Sendable {
   }
 
   private mutating func readDatasource(_ node: YAMLNode, reader: inout YAMLReader) {
-    guard reader.isMapping(node, "datasource") else { return }
-    reader.checkNames(of: node, known: ["embedded", "postgresql"])
-    guard let value = node["embedded"] else { return }
+    guard reader.isMapping(node, "datasource", known: ["embedded", "postgresql"]),
+      let value = node["embedded"]
+    else { return }
     var result = EmbeddedDatasource(path: "./data", mapSizeBytes: nil)
     if !value.isNull {
-      guard reader.isMapping(value, "embedded") else { return }
-      reader.checkNames(of: value, known: ["mapSize", "path"])
+      guard reader.isMapping(value, "embedded", known: ["mapSize", "path"]) else { return }
       result.path = reader.string("path", of: value) ?? result.path
       if let text = reader.string("mapSize", of: value), let size = value["mapSize"] {
         result.mapSizeBytes = Int(byteCount: text)

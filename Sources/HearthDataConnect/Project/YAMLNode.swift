@@ -96,15 +96,13 @@ struct YAMLReader {
     if case .sequence(let elements) = node.kind { elements } else { [node] }
   }
 
-  /// Whether the node is a mapping. An error otherwise.
-  mutating func isMapping(_ node: YAMLNode, _ name: String) -> Bool {
-    if case .mapping = node.kind { return true }
-    report("\(name) has to be a mapping.", at: node)
-    return false
-  }
-
-  /// Warns about members whose names are nearly known ones. Others belong to other tools.
-  mutating func checkNames(of node: YAMLNode, known: [String]) {
+  /// Whether the node is a mapping. An error otherwise. Warns about members whose names are nearly
+  /// known ones: others belong to other tools.
+  mutating func isMapping(_ node: YAMLNode, _ name: String, known: [String]) -> Bool {
+    guard case .mapping = node.kind else {
+      report("\(name) has to be a mapping.", at: node)
+      return false
+    }
     for member in node.members where !known.contains(member.name) {
       let suggestion = Suggestion.sentence(for: member.name, among: known)
       guard !suggestion.isEmpty else { continue }
@@ -112,5 +110,6 @@ struct YAMLReader {
         "\(member.name) is not known and has no effect.\(suggestion)",
         at: YAMLNode(kind: .null, line: member.line, column: member.column), severity: .warning)
     }
+    return true
   }
 }

@@ -133,8 +133,7 @@ struct DirectiveDefinition {
       [.init("if", .value(.boolean).required)], on: [.field, .fragmentSpread, .inlineFragment]),
   ]
 
-  static let byName = Dictionary(
-    all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+  static let byName = Dictionary(first: all.map { ($0.name, $0) })
 
   /// Objects in arguments of directives.
   static let objects: [InputObject] = [

@@ -1,11 +1,7 @@
 internal import HearthText
 
-/// The names of scalars, and the written forms of those that are strings.
+/// The written forms of scalars that are strings.
 enum ScalarForms {
-  static let names = [
-    "String", "Int", "Int64", "Float", "Boolean", "UUID", "Date", "Timestamp", "Any", "Vector",
-  ]
-
   /// 32 hexadecimal digits in lower case, of a UUID with or without dashes, in braces or after
   /// `urn:uuid:`. Nil for other strings.
   static func uuid(_ text: String) -> String? {

@@ -67,7 +67,7 @@ extension SchemaBuilder {
     if let other = others[name] { return "There is no type \(name): use \(other)." }
     return "There is no type \(name)."
       + session.suggestion(
-        for: name, among: ScalarForms.names + session.enums.keys + draftsByName.keys,
+        for: name, among: ValueType.scalars.map(\.name) + session.enums.keys + draftsByName.keys,
         otherwise: "Define it, or use a scalar like String.")
   }
 

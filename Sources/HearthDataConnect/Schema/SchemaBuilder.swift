@@ -83,7 +83,7 @@ struct SchemaBuilder {
 
   static let reservedTypeNames: Set<String> = {
     var names: Set = ["ID", "True", "Void", "Query", "Mutation", "Subscription"]
-    names.formUnion(ScalarForms.names)
+    names.formUnion(ValueType.scalars.map(\.name))
     names.formUnion(InputTypes.builtIn.map(\.name))
     names.formUnion(DirectiveDefinition.choices.map(\.name))
     return names

@@ -67,9 +67,7 @@ struct TableFields {
     fields.append(Field("_metadata", .metadata, .metadata))
     fields.append(Field("_id", .entityID, .value("ID!")))
     self.fields = fields
-    positions = Dictionary(
-      fields.enumerated().map { ($0.element.name, $0.offset) },
-      uniquingKeysWith: { first, _ in first })
+    positions = Dictionary(first: fields.enumerated().map { ($0.element.name, $0.offset) })
   }
 
   func field(_ name: String) -> Field? { positions[name].map { fields[$0] } }

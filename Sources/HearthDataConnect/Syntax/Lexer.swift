@@ -26,6 +26,8 @@ struct Lexer {
     var position: Position
   }
 
+  private static let punctuators = Set("!$&():=@[]{|}".utf8)
+
   private let bytes: [UInt8]
   private let file: Int
   private var offset = 0
@@ -47,10 +49,7 @@ struct Lexer {
     }
     guard let byte = peek(0) else { return token(.end, "") }
     switch byte {
-    case UInt8(ascii: "!"), UInt8(ascii: "$"), UInt8(ascii: "&"), UInt8(ascii: "("),
-      UInt8(ascii: ")"), UInt8(ascii: ":"), UInt8(ascii: "="), UInt8(ascii: "@"),
-      UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "{"), UInt8(ascii: "|"),
-      UInt8(ascii: "}"):
+    case _ where Self.punctuators.contains(byte):
       advance()
       return token(.punctuator, String(UnicodeScalar(byte)))
     case UInt8(ascii: "."):
