@@ -97,9 +97,10 @@ final class EmulatorClient: Sendable {
   }
 
   private func start(_ connection: LineConnection) {
-    connection.start { [weak self] event in
-      guard let self, case .line(let line) = event, let message = EmulatorMessage(line: line)
-      else { return .finishes }
+    connection.start { [weak self] line in
+      guard let self, let message = line.flatMap({ EmulatorMessage(line: $0) }) else {
+        return .finishes
+      }
       return take(message)
     } onEnd: { [weak self] in
       self?.ended(connection)

@@ -41,8 +41,8 @@ final class EmulatorSession: Sendable {
 
   func start(onEnd: @escaping @Sendable () -> Void) {
     lines.send(EmulatorMessage.greeting.line)
-    lines.start { [self] event in
-      take(event)
+    lines.start { [self] line in
+      take(line)
     } onEnd: { [self] in
       // The other side may still read answers.
       for _ in 0..<Self.maximumRequests { slots.wait() }
@@ -65,10 +65,10 @@ final class EmulatorSession: Sendable {
 
   // MARK: Requests
 
-  private func take(_ event: LineConnection.Event) -> LineConnection.Next {
+  private func take(_ line: [UInt8]?) -> LineConnection.Next {
     let request: EmulatorRequest
     do {
-      guard case .line(let line) = event else {
+      guard let line else {
         let limit = LineConnection.maximumLineBytes
         throw EmulatorRequest.SyntaxError(description: "A line has more than \(limit) bytes.")
       }

@@ -8,13 +8,6 @@ import Hearth
 ///
 /// The bytes that wait for a slow reader are limited: beyond the limit the connection ends.
 final class LineConnection: Sendable {
-  /// A line that is read, without its end, or the end.
-  enum Event {
-    case line([UInt8])
-    /// A line that is longer than `maximumLineBytes`.
-    case tooLong
-  }
-
   /// How reading goes on after a line.
   enum Next {
     case reads
@@ -48,10 +41,13 @@ final class LineConnection: Sendable {
   /// Starts the threads.
   ///
   /// - Parameters:
-  ///   - onLine: May block: nothing is read meanwhile.
+  ///   - onLine: Called with each line, without its end; with nil for one that is longer than
+  ///     `maximumLineBytes`. May block: nothing is read meanwhile.
   ///   - onEnd: Called once, on the reading thread, when nothing is read any more. Lines that it
   ///     sends are still written, if the other side reads.
-  func start(onLine: @escaping @Sendable (Event) -> Next, onEnd: @escaping @Sendable () -> Void) {
+  func start(
+    onLine: @escaping @Sendable ([UInt8]?) -> Next, onEnd: @escaping @Sendable () -> Void
+  ) {
     let reading = Thread { [self] in
       read(onLine)
       onEnd()
@@ -109,7 +105,7 @@ final class LineConnection: Sendable {
 
   // MARK: Threads
 
-  private func read(_ onLine: (Event) -> Next) {
+  private func read(_ onLine: ([UInt8]?) -> Next) {
     var line: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 64 << 10)
     while true {
@@ -120,11 +116,11 @@ final class LineConnection: Sendable {
         line += rest[..<end]
         rest = rest[(end + 1)...]
         guard line.count <= Self.maximumLineBytes else { break }
-        guard case .reads = onLine(.line(line)) else { return drain() }
+        guard case .reads = onLine(line) else { return drain() }
         line = []
       }
       if line.count + rest.count > Self.maximumLineBytes {
-        _ = onLine(.tooLong)
+        _ = onLine(nil)
         return drain()
       }
       line += rest

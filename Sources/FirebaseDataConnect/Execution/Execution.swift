@@ -43,6 +43,8 @@ struct Execution: Sendable {
     self.variables = try InputCoercion(plan).variables(variables, of: operation)
   }
 
+  var coercion: InputCoercion { InputCoercion(plan) }
+
   // MARK: Literals
 
   /// The value of a literal; nil for a variable that is unset. Objects lack members that are unset.

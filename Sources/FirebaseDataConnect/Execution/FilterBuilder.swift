@@ -58,7 +58,7 @@ struct FilterBuilder {
       }
       if value.isNull { return nil }
       guard let column = layout.column(name)?.column else { return nil }
-      values.append(try InputCoercion(plan).coerced(value, column.type, name))
+      values.append(try execution.coercion.coerced(value, column.type, name))
     }
     return values
   }
@@ -450,8 +450,7 @@ private struct ColumnFilter {
   /// As queries take it: a document for the column of a reference.
   private func stored(_ value: DataValue) throws -> Any {
     if value.isNull { return NSNull() }
-    let coercion = InputCoercion(builder.execution.plan)
-    let coerced = try coercion.coerced(value, type, place)
+    let coerced = try builder.execution.coercion.coerced(value, type, place)
     if let name = reference, let reference = layout.table.reference(name) {
       let target = try builder.execution.plan.layout(reference.target)
       return target.document([coerced], in: builder.execution.firestore)

@@ -19,12 +19,8 @@ struct GroupReader {
   private let layout: TableLayout
   /// Whether the arguments are about the rows of a join table.
   private let isThroughJoin: Bool
-  private let visits = Visits()
-
-  /// Whether any group was read.
-  private final class Visits {
-    var isReached = false
-  }
+  /// Whether a group was read; groups have no scores.
+  private let visits = Projection.Visits()
 
   private enum Output {
     case column(TableLayout.ColumnLayout)

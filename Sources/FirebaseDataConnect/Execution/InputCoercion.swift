@@ -96,10 +96,9 @@ struct InputCoercion {
         elements.append(try coerced(value, element, "\(place)[\(index)]"))
       }
       return .list(elements)
-    case .orderDirection:
-      return try name(value, ["ASC", "DESC"], place)
+    case .orderDirection: return try name(value, InputShape.Choice.orderDirection.values, place)
     case .searchQueryFormat:
-      return try name(value, ["QUERY", "PLAIN", "PHRASE", "ADVANCED"], place)
+      return try name(value, InputShape.Choice.searchQueryFormat.values, place)
     case .key, .data, .filter, .order:
       guard case .object = value else { throw .invalid("\(place) must be an object.") }
       return value

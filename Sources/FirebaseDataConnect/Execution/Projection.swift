@@ -31,7 +31,7 @@ final class Projection {
   /// Whether any row was read.
   final class Visits {
     var isReached = false
-    /// Of the rows that a search has found, by id.
+    /// The scores of the rows that a search has found, by id.
     var scores: [BytewiseString: Double] = [:]
   }
 

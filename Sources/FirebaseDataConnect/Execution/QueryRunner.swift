@@ -263,7 +263,7 @@ struct QueryRunner {
     let filters = try builder.filters(layout, execution.argument("where", root.arguments))
     let page = try PageBounds(root.arguments, execution)
     let wanted = execution.argument("compare", root.arguments) ?? .null
-    let compared = try InputCoercion(execution.plan).coerced(wanted, for: column, "compare")
+    let compared = try execution.coercion.coerced(wanted, for: column, "compare")
     guard page.limit > 0, case .vector(let vector) = try StoredValue(compared, column) else {
       return []
     }

@@ -62,8 +62,7 @@ struct RowData {
     }
     // Null in a column that must have a value is reported with the row's other columns.
     values[name] =
-      value.isNull
-      ? .null : try InputCoercion(execution.plan).coerced(value, for: column.column, name)
+      value.isNull ? .null : try execution.coercion.coerced(value, for: column.column, name)
   }
 
   private mutating func set(
@@ -93,40 +92,30 @@ struct ColumnUpdate {
   func updated(
     _ value: DataValue, _ column: Column, _ operation: String, _ operand: DataValue
   ) throws -> DataValue {
-    let coercion = InputCoercion(execution.plan)
-    switch operation {
-    case "inc", "dec":
-      let sign: Int64 = operation == "inc" ? 1 : -1
-      if value.isNull { return .null }
-      switch column.type {
-      case .int, .int64, .float:
-        return try sum(
-          value, try coercion.coerced(operand, column.type, column.name), sign, column)
-      case .date, .timestamp:
-        guard case .object(let duration) = operand else {
-          throw OperationFailure("\(column.name) changes by a duration.")
-        }
-        let time =
-          try column.type == .date
-          ? Timestamp(rfc3339: "\(value.text ?? "")T00:00:00Z") : Timestamp(dataConnectValue: value)
-        let changed = DataValue.timestamp(try time.adding(duration, Int(sign)))
-        return try coercion.coerced(changed, column.type, column.name)
-      default: break
+    guard ["inc", "dec"].contains(operation) else { throw unknown(operation, column) }
+    let sign: Int64 = operation == "inc" ? 1 : -1
+    if value.isNull { return .null }
+    switch column.type {
+    case .int, .int64, .float:
+      return try sum(value, coerced(operand, column), sign, column)
+    case .date, .timestamp:
+      guard case .object(let duration) = operand else {
+        throw OperationFailure("\(column.name) changes by a duration.")
       }
-    default: break
+      let time =
+        try column.type == .date
+        ? Timestamp(rfc3339: "\(value.text ?? "")T00:00:00Z") : Timestamp(dataConnectValue: value)
+      return try coerced(.timestamp(time.adding(duration, Int(sign))), column)
+    default: throw unknown(operation, column)
     }
-    throw unknown(operation, column)
   }
 
   /// The same for a column that is a list, which may have many updates.
   func update(
     _ list: inout ListEdits, _ column: Column, _ operation: String, _ operand: DataValue
   ) throws {
-    let coercion = InputCoercion(execution.plan)
     func elements() throws -> [DataValue] {
-      try (operand.elements ?? [operand]).map {
-        try coercion.coerced($0, column.type, column.name)
-      }
+      try (operand.elements ?? [operand]).map { try coerced($0, column) }
     }
     switch operation {
     case "append": list.append(try elements())
@@ -135,6 +124,10 @@ struct ColumnUpdate {
     case "remove": list.remove(try elements())
     default: throw unknown(operation, column)
     }
+  }
+
+  private func coerced(_ value: DataValue, _ column: Column) throws -> DataValue {
+    try execution.coercion.coerced(value, column.type, column.name)
   }
 
   private func unknown(_ operation: String, _ column: Column) -> OperationFailure {
@@ -150,7 +143,7 @@ struct ColumnUpdate {
         sign > 0
         ? number.addingReportingOverflow(change) : number.subtractingReportingOverflow(change)
       guard !isOverflow else { throw OperationFailure("\(column.name) is too large.") }
-      return try InputCoercion(execution.plan).coerced(.int(sum), column.type, column.name)
+      return try coerced(.int(sum), column)
     case (.double(let number), .double(let change)):
       return .double(number + Double(sign) * change)
     default: throw OperationFailure("\(column.name) is no number.")

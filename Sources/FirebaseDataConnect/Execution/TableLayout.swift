@@ -29,8 +29,8 @@ struct TableLayout: Sendable {
     /// The name of the reference that the column is read from. Nil for a field.
     let reference: String?
     /// The position in `storedFields`.
-    fileprivate(set) var field = 0
-    fileprivate(set) var isKey = false
+    fileprivate let field: Int
+    fileprivate let isKey: Bool
 
     /// How the column is read from a document.
     var step: ProjectedRow.Step {
@@ -59,50 +59,49 @@ struct TableLayout: Sendable {
     func invalid(_ what: String) -> DataConnectInitError {
       DataConnectInitError(.invalidConnector, "The compiled connector is damaged: \(what)")
     }
-    var columns: [String: ColumnLayout] = [:]
-    for column in table.columns {
-      columns[column.name] = ColumnLayout(
-        column: column, form: ColumnForm(column, in: schema), reference: nil)
-    }
+    let declared = Dictionary(
+      table.columns.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
     var references: [Reference] = []
+    /// The references that columns are read from, by the columns.
+    var sources: [String: String] = [:]
     for reference in table.references {
       guard let target = schema.table(reference.target),
         reference.columns.count == reference.targetColumns.count,
-        reference.columns.allSatisfy({ columns[$0] != nil })
+        reference.columns.allSatisfy({ declared[$0] != nil })
       else { throw invalid("\(table.typeName).\(reference.name) refers to nothing known.") }
       guard reference.targetColumns == target.key else { continue }
       references.append(reference)
-      guard reference.columns.count == 1, let name = reference.columns.first,
-        let column = columns[name]
-      else { continue }
-      switch column.column.type {
-      case .uuid, .string, .date:
-        columns[name] = ColumnLayout(
-          column: column.column, form: column.form, reference: reference.name)
+      guard reference.columns.count == 1, let column = declared[reference.columns[0]] else {
+        continue
+      }
+      switch column.type {
+      case .uuid, .string, .date: sources[column.name] = reference.name
       case .int, .int64, .float, .boolean, .timestamp, .any, .vector, .enumeration:
         // References are in the order of texts.
         break
       }
     }
-    var keyTypes: [ValueType] = []
-    for name in table.key {
-      guard let column = columns[name]?.column else {
+    keyTypes = try table.key.map { name throws(DataConnectInitError) in
+      guard let column = declared[name] else {
         throw invalid("\(table.typeName) has no column \(name).")
       }
-      keyTypes.append(column.type)
+      return column.type
     }
     guard !keyTypes.isEmpty else { throw invalid("\(table.typeName) has no key.") }
+    var columns: [String: ColumnLayout] = [:]
     var fields: [String] = []
-    for name in table.columns.map(\.name) {
-      guard let field = columns[name]?.reference ?? columns[name]?.column.name else { continue }
-      columns[name]?.field = fields.firstIndex(of: field) ?? fields.count
-      columns[name]?.isKey = table.key.contains(name)
-      if !fields.contains(field) { fields.append(field) }
+    for column in table.columns {
+      let reference = sources[column.name]
+      let name = reference ?? column.name
+      let field = fields.firstIndex(of: name) ?? fields.count
+      if field == fields.count { fields.append(name) }
+      columns[column.name] = ColumnLayout(
+        column: column, form: ColumnForm(column, in: schema), reference: reference, field: field,
+        isKey: table.key.contains(column.name))
     }
     storedFields = DocumentFields(fields)
     self.columns = columns
     self.references = references
-    self.keyTypes = keyTypes
   }
 
   func column(_ name: String) -> ColumnLayout? { columns[name] }
