@@ -77,7 +77,8 @@ import Testing
     _ variables: DataObject = [:], _ auth: DataConnectAuth? = nil, rows: Set<RowIdentity> = []
   ) -> Mutated {
     Mutated(
-      connector: "movies", operation: "Update", variables: variables, auth: auth, rows: rows)
+      connector: "movies", operation: "Update", variables: variables, auth: auth,
+      written: WrittenRows(byKey: rows))
   }
 
   private var records: [QueryDocumentSnapshot] {
@@ -141,14 +142,15 @@ import Testing
       mutated(["text": .string(String(repeating: "x", count: 2 << 20))], rows: rows), by: writer)
     _ = try await reader.received(1)
     let large = try #require(reader.mutated.first)
-    #expect(!large.hasValues && large.tables == ["movie"] && large.rows.isEmpty)
+    #expect(!large.hasValues && large.tables == ["movie"] && large.written.byKey.isEmpty)
     // Rows of tables that nobody waits for are not part of it.
     let others = Set((0..<20_000).map { RowIdentity("review", "row \($0)") })
     let one = RowIdentity("movie", "1")
     try await record(mutated(["text": "y"], rows: others.union([one])), by: writer)
     _ = try await reader.received(2)
     let small = try #require(reader.mutated.last)
-    #expect(small.rows == [one] && small.tables.isEmpty && small.variables == ["text": "y"])
+    #expect(small.written.byKey == [one] && small.tables.isEmpty)
+    #expect(small.variables == ["text": "y"])
   }
 
   @Test func `rows that a filter has written are for caches, and too many are all rows`()
@@ -157,14 +159,14 @@ import Testing
     try await reader.wait(for: interests([], ["movie"]))
     let row = RowIdentity("movie", "1")
     var filtered = mutated()
-    filtered.filteredRows = [row, RowIdentity("review", "1")]
+    filtered.written.byFilter = [row, RowIdentity("review", "1")]
     try await record(filtered, by: writer)
-    filtered.filteredRows = Set((0..<20_000).map { RowIdentity("movie", "row \($0)") })
+    filtered.written.byFilter = Set((0..<20_000).map { RowIdentity("movie", "row \($0)") })
     try await record(filtered, by: writer)
     _ = try await reader.received(2)
-    #expect(reader.mutated.map(\.filteredRows) == [[row], []])
+    #expect(reader.mutated.map(\.written.byFilter) == [[row], []])
     #expect(reader.mutated.map(\.hasManyFilteredRows) == [false, true])
-    #expect(reader.mutated.allSatisfy { $0.rows.isEmpty && $0.tables.isEmpty })
+    #expect(reader.mutated.allSatisfy { $0.written.byKey.isEmpty && $0.tables.isEmpty })
   }
 
   @Test func `a process has a bounded number of records, and a reader that misses some knows it`()

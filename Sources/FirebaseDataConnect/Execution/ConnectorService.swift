@@ -249,8 +249,8 @@ final class ConnectorService: OperationExecutor {
       operation.isTransaction || roots.count == 1 || !operation.checks.isEmpty
       ? await together(roots, execution) : await oneByOne(roots, execution)
     outcome.response.misfits = execution.misfits.sentences
-    if outcome.isApplied {
-      await hub.caches.invalidate(outcome.written.byKey.union(outcome.written.byFilter))
+    if outcome.responses != nil {
+      await hub.caches.invalidate(outcome.written.all)
       hub.refresh(mutated(execution, outcome.written))
     }
     return outcome.response
@@ -261,15 +261,16 @@ final class ConnectorService: OperationExecutor {
   ) -> SubscriptionHub.Mutated {
     SubscriptionHub.Mutated(
       connector: config.connector, operation: execution.operation.name,
-      variables: execution.variables, auth: execution.auth,
-      rows: written.byKey, filteredRows: written.byFilter)
+      variables: execution.variables, auth: execution.auth, written: written)
   }
 
   private struct Outcome: Sendable {
-    var response: OperationResponse
+    var response = OperationResponse(fields: DataObject())
     var written = WrittenRows()
-    /// Whether anything was committed.
-    var isApplied = false
+    /// The responses of committed root fields, for the checks of later ones; nil if nothing was committed.
+    var responses: DataObject?
+    /// Whether a check has failed.
+    var isRefused = false
   }
 
   /// All root fields in one commit.
@@ -280,72 +281,58 @@ final class ConnectorService: OperationExecutor {
       let failure: OperationFailure
     }
     do {
-      let done = try await firestore.write {
-        [self] writer -> (fields: DataObject, rows: WrittenRows) in
+      return try await firestore.write { [self] writer -> Outcome in
         var runner = MutationRunner(execution, writer)
-        var fields = DataObject()
+        var response = OperationResponse(fields: DataObject())
         for (index, root) in roots.enumerated() {
           do {
             let value = try runner.run(root)
-            if !root.modifiers.isRedacted { fields[root.responseKey] = value }
+            if !root.modifiers.isRedacted { response.fields[root.responseKey] = value }
           } catch {
             throw Stop(index: index, failure: OperationFailure(error, in: plan))
           }
         }
-        try runner.execution.check(
-          execution.operation.checks, .object(runner.execution.responses))
+        let responses = runner.execution.responses
+        try runner.execution.check(execution.operation.checks, .object(responses))
         try hub.record(mutated(execution, runner.written), in: writer, firestore)
-        return (fields, runner.written)
+        return Outcome(response: response, written: runner.written, responses: responses)
       }
-      return Outcome(
-        response: OperationResponse(fields: done.fields), written: done.rows, isApplied: true)
     } catch let stop as Stop {
-      var response = OperationResponse(fields: DataObject())
+      var outcome = Outcome(isRefused: stop.failure.isCheck)
       for (index, root) in roots.enumerated() {
         let failure =
           index == stop.index
           ? stop.failure : OperationFailure(index < stop.index ? "(rolled back)" : "(aborted)")
-        response.add(failure, of: root)
+        outcome.response.add(failure, of: root)
       }
-      response.cause = stop.failure.cause
-      return Outcome(response: response)
+      outcome.response.cause = stop.failure.cause
+      return outcome
     } catch {
       // Of the commit: a value that must occur once, a database that is full. Or a check of the operation.
       var failure = OperationFailure(error, in: plan)
       if roots.count == 1, !failure.isCheck { failure.path = [.field(roots[0].responseKey)] }
-      return Outcome(response: OperationResponse(failed: failure, roots))
+      return Outcome(
+        response: OperationResponse(failed: failure, roots), isRefused: failure.isCheck)
     }
   }
 
   /// Each root field in a commit of its own. A failed check ends the mutation; another failure does not.
   private func oneByOne(_ roots: [RootField], _ execution: Execution) async -> Outcome {
-    var outcome = Outcome(response: OperationResponse(fields: DataObject()))
+    var outcome = Outcome()
     var execution = execution
-    var isAborted = false
     for root in roots {
-      if isAborted {
+      if outcome.isRefused {
         outcome.response.add(OperationFailure("(aborted)"), of: root)
         continue
       }
-      do {
-        let done = try await firestore.write {
-          [self, execution] writer -> (value: DataValue, rows: WrittenRows, responses: DataObject)
-          in
-          var runner = MutationRunner(execution, writer)
-          let value = try runner.run(root)
-          try hub.record(mutated(execution, runner.written), in: writer, firestore)
-          return (value, runner.written, runner.execution.responses)
-        }
-        execution.responses = done.responses
-        if !root.modifiers.isRedacted { outcome.response.fields[root.responseKey] = done.value }
-        outcome.written.formUnion(done.rows)
-        outcome.isApplied = true
-      } catch {
-        let failure = OperationFailure(error, in: plan)
-        outcome.response.add(failure, of: root)
-        outcome.response.cause = outcome.response.cause ?? failure.cause
-        isAborted = failure.isCheck
-      }
+      let one = await together([root], execution)
+      if let responses = one.responses { execution.responses = responses }
+      for (name, value) in one.response.fields.members { outcome.response.fields[name] = value }
+      outcome.response.errors += one.response.errors
+      outcome.response.cause = outcome.response.cause ?? one.response.cause
+      outcome.written.formUnion(one.written)
+      outcome.responses = one.responses ?? outcome.responses
+      outcome.isRefused = one.isRefused
     }
     return outcome
   }

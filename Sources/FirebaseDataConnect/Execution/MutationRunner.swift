@@ -250,22 +250,19 @@ struct MutationRunner {
   private mutating func applyDefaults(
     to data: inout RowData, _ layout: TableLayout, _ names: [String]
   ) throws {
-    let coercion = InputCoercion(execution.plan)
     for name in names where data.values[name] == nil {
       guard let column = layout.column(name)?.column else { continue }
       if column.isSerial {
         data.values[column.name] = .int(try nextNumber(column, layout))
         continue
       }
+      let value: DataValue
       switch column.defaultValue {
-      case .value(let literal):
-        data.values[column.name] = try coercion.coerced(
-          literal.constant, for: column, column.name)
-      case .expression(let source):
-        data.values[column.name] = try coercion.coerced(
-          try execution.value(ofExpression: source), for: column, column.name)
-      case nil: break
+      case .value(let literal): value = literal.constant
+      case .expression(let source): value = try execution.value(ofExpression: source)
+      case nil: continue
       }
+      data.values[column.name] = try execution.coercion.coerced(value, for: column, column.name)
     }
   }
 
@@ -476,6 +473,8 @@ struct WrittenRows: Sendable {
   /// Updated or deleted by a filter.
   var byFilter: Set<RowIdentity> = []
 
+  var all: Set<RowIdentity> { byKey.union(byFilter) }
+
   mutating func formUnion(_ other: WrittenRows) {
     byKey.formUnion(other.byKey)
     byFilter.formUnion(other.byFilter)
@@ -491,6 +490,15 @@ struct RowIdentity: Hashable, Sendable {
     self.collectionID = collectionID
     self.documentID = documentID
   }
+
+  /// Nil for a text that is no `entityID`.
+  init?(entityID id: String) {
+    guard let slash = id.utf8.firstIndex(of: UInt8(ascii: "/")) else { return nil }
+    self.init(String(id[..<slash]), String(id[id.utf8.index(after: slash)...]))
+  }
+
+  /// `movie/1`: the `_id` of the row. Ids of collections have no slash.
+  var entityID: String { collectionID + "/" + documentID }
 
   // As the database compares them.
   private var exact: (BytewiseString, BytewiseString) {

@@ -49,9 +49,8 @@ struct FieldBuilder {
     case .via(let join, let near, let far):
       return try joined(selection, execution.plan.layout(join), near, far)
     case .entityID:
-      let collectionID = layout.table.collectionID
-      return ProjectedField(selection: selection, needsDocumentID: true) {
-        .string(Projection.entityID(collectionID, $0.documentID))
+      return ProjectedField(selection: selection, needsDocumentID: true) { [layout] in
+        .string(layout.row($0.documentID).entityID)
       }
     case .typename:
       let name = DataValue.string(layout.table.typeName)

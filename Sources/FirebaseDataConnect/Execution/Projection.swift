@@ -61,16 +61,6 @@ final class Projection {
   /// The member with the row's id and its columns by their response keys, if the execution marks rows.
   static let rowMember = "@row"
 
-  static func entityID(_ collectionID: String, _ documentID: String) -> String {
-    collectionID + "/" + documentID
-  }
-
-  /// The row of an entity's id. Ids of collections have no slash.
-  static func row(ofEntity id: String) -> RowIdentity? {
-    guard let slash = id.utf8.firstIndex(of: UInt8(ascii: "/")) else { return nil }
-    return RowIdentity(String(id[..<slash]), String(id[id.utf8.index(after: slash)...]))
-  }
-
   /// Of `rowMember`: the columns. Nil if rows are not marked.
   private let markedColumns: DataValue?
 
@@ -214,7 +204,7 @@ final class Projection {
       values.append(value)
     }
     if let markedColumns {
-      let id = Self.entityID(layout.table.collectionID, row.documentID)
+      let id = layout.row(row.documentID).entityID
       values.append(.object(["id": .string(id), "columns": markedColumns]))
     }
     return .object(DataObject(names, values: values))

@@ -183,7 +183,7 @@ actor SignalExchange {
     guard let row = try writer.getDocument(document, as: StoredRow?.self) else { return }
     var awaited = Interests()
     var served: Interests = [.mutation(mutated.name)]
-    for row in mutated.rows.union(mutated.filteredRows) { served.insert(.table(row.collectionID)) }
+    for row in mutated.written.all { served.insert(.table(row.collectionID)) }
     for (name, value) in zip(row.names, row.values) where name != process {
       guard case .map(let entry) = value, value.expiry ?? 0 >= Self.now else { continue }
       let interests = Interests(entry)
@@ -338,12 +338,12 @@ extension StoredRow {
       self["uid"] = uid.map { .string($0) }
       self["token"] = claims.map { .string($0) }
     }
-    let rows = mutated.rows.filter { awaited.contains(.table($0.collectionID)) }
+    let rows = mutated.written.byKey.filter { awaited.contains(.table($0.collectionID)) }
     self["rows"] = Self.list(rows)
     if self["rows"] == nil {
       self["tables"] = .list(Set(rows.map(\.collectionID)).sorted().map { .string($0) })
     }
-    let filtered = mutated.filteredRows.filter { awaited.contains(.table($0.collectionID)) }
+    let filtered = mutated.written.byFilter.filter { awaited.contains(.table($0.collectionID)) }
     if !filtered.isEmpty {
       self["filteredRows"] = Self.list(filtered)
       self["hasManyFilteredRows"] = .bool(self["filteredRows"] == nil)
@@ -391,7 +391,7 @@ extension SubscriptionHub.Mutated {
     }
     self.init(
       connector: connector, operation: operation, variables: variables ?? DataObject(), auth: auth,
-      rows: rows("rows"), filteredRows: rows("filteredRows"),
+      written: WrittenRows(byKey: rows("rows"), byFilter: rows("filteredRows")),
       hasManyFilteredRows: row["hasManyFilteredRows"] == .bool(true),
       tables: Set(row.texts("tables")), hasValues: variables != nil)
   }

@@ -16,11 +16,9 @@ final class SubscriptionHub: Sendable {
     let operation: String
     let variables: DataObject
     let auth: DataConnectAuth?
-    /// Those that were written by their keys.
-    let rows: Set<RowIdentity>
-    /// Those that were written by a filter: caches have them no more, and no subscription is refreshed.
-    var filteredRows: Set<RowIdentity> = []
-    /// Whether these were too many for the record of another process.
+    /// Those that were written by a filter refresh no subscription: caches have them no more.
+    var written = WrittenRows()
+    /// Whether those that were written by a filter were too many for the record of another process.
     var hasManyFilteredRows = false
     /// Tables of which any row may have been written: too many for the record of another process.
     var tables: Set<String> = []
@@ -178,7 +176,7 @@ final class SubscriptionHub: Sendable {
     switch signal {
     case .mutated(let mutated):
       if mutated.tables.isEmpty, !mutated.hasManyFilteredRows {
-        await caches.invalidate(mutated.rows.union(mutated.filteredRows))
+        await caches.invalidate(mutated.written.all)
       } else {
         await caches.invalidateAll()
       }
@@ -241,7 +239,7 @@ final class SubscriptionHub: Sendable {
     // Evaluated and released outside of the lock.
     let (ofRows, ofMutation) = state.withLock { state in
       var numbers: Set<Int> = []
-      for row in mutated.rows { numbers.formUnion(state.ofRow[row] ?? []) }
+      for row in mutated.written.byKey { numbers.formUnion(state.ofRow[row] ?? []) }
       if !mutated.tables.isEmpty {
         for (row, others) in state.ofRow where mutated.tables.contains(row.collectionID) {
           numbers.formUnion(others)

@@ -79,33 +79,25 @@ final class ResultCache: RowCache {
   /// - Parameters:
   ///   - executor: Has the folder of a persistent cache, and the state of the database.
   ///   - isPersistent: Whether the cache is a file, if the executor has a folder.
-  convenience init(
+  init(
     _ config: ConnectorConfig, _ executor: any OperationExecutor, isPersistent: Bool,
     _ auth: DataConnectAuth?
   ) throws {
     let options = FirestoreSettings()
     // A result that is lost is read again.
     options.durability = .lastCommitMayBeLost
-    if isPersistent, let folder = executor.cacheFolder {
+    let folder = isPersistent ? executor.cacheFolder : nil
+    let path: String
+    if let folder {
       let name = Self.fileName(config, executor.databaseName, auth)
-      let path = (folder as NSString).appendingPathComponent(name)
-      self.init(
-        try Firestore.open(at: path, settings: options), auth?.uid, executor, isPersistent: true)
+      path = (folder as NSString).appendingPathComponent(name)
     } else {
       options.cacheSettings = MemoryCacheSettings()
-      let path = NSTemporaryDirectory() + "\(UUID().uuidString).cache.hearth"
-      self.init(
-        try Firestore.open(at: path, settings: options), auth?.uid, executor, isPersistent: false)
+      path = NSTemporaryDirectory() + "\(UUID().uuidString).cache.hearth"
     }
-  }
-
-  private init(
-    _ firestore: Firestore, _ user: String?, _ executor: any OperationExecutor,
-    isPersistent: Bool
-  ) {
-    self.firestore = firestore
-    self.user = user
-    self.isPersistent = isPersistent
+    firestore = try Firestore.open(at: path, settings: options)
+    user = auth?.uid
+    self.isPersistent = folder != nil
     source = { [weak executor] in executor }
   }
 
@@ -214,14 +206,9 @@ final class ResultCache: RowCache {
 
   /// Nil if the result of the request is not cached.
   func result(_ request: String) async throws -> Found? {
-    struct Stored: Sendable {
-      let fields: DataObject
-      let age: TimeInterval
-      let isStale: Bool
-      /// Nil in the session of now.
-      let state: Data?
-    }
-    let stored = try await firestore.read { [results, rows, session] reader -> Stored? in
+    // The state of the rows' database is nil for a result of this session.
+    let stored = try await firestore.read {
+      [results, rows, session] reader -> (found: Found, state: Data?)? in
       let result = try reader.getDocument(
         Self.document(ofRequest: request, results), as: StoredRow?.self)
       guard let result,
@@ -249,14 +236,13 @@ final class ResultCache: RowCache {
         state = Data()
         if case .bytes(let bytes)? = result["state"] { state = bytes }
       }
-      return Stored(
-        fields: fields, age: max(0, Date().timeIntervalSince(time.dateValue())),
-        isStale: result["isStale"] == .bool(true), state: state)
+      let isStale = result["isStale"] == .bool(true)
+      let age = isStale ? .infinity : max(0, Date().timeIntervalSince(time.dateValue()))
+      return (Found(fields: fields, age: age), state)
     }
-    guard let stored else { return nil }
-    var isStale = stored.isStale
-    if !isStale, let state = stored.state { isStale = await !isOfOpening(state) }
-    return Found(fields: stored.fields, age: isStale ? .infinity : stored.age)
+    guard let (found, state) = stored else { return nil }
+    guard found.age < .infinity, let state, await !isOfOpening(state) else { return found }
+    return Found(fields: found.fields, age: .infinity)
   }
 
   /// Keeps a result whose rows have `Projection.rowMember`, unless a mutation has written one of them
@@ -272,11 +258,8 @@ final class ResultCache: RowCache {
     guard reading.isFollowed else { return [] }
     var changes: [BytewiseString: DataObject] = [:]
     let tree = Self.dehydrated(.object(response), &changes)
-    let identities = changes.keys.compactMap { Projection.row(ofEntity: $0.string) } + lookups
-    let entities = lookups.map {
-      BytewiseString(Projection.entityID($0.collectionID, $0.documentID))
-    }
-    let ids = Set(changes.keys).union(entities)
+    let identities = changes.keys.compactMap { RowIdentity(entityID: $0.string) } + lookups
+    let ids = Set(changes.keys).union(lookups.map { BytewiseString($0.entityID) })
     let now = Timestamp()
     return try await firestore.write { [results, rows, changes, session, self] writer in
       // An invalidation after this marks the result that is stored here.
@@ -320,7 +303,7 @@ final class ResultCache: RowCache {
       if reads.active.isEmpty { return }
       for row in rows { reads.written[row] = reads.lastNumber }
     }
-    let ids = rows.map { BytewiseString(Projection.entityID($0.collectionID, $0.documentID)) }
+    let ids = rows.map { BytewiseString($0.entityID) }
     try await firestore.write { [results] writer in
       for document in try Self.results(with: ids, results, writer) {
         try writer.updateData(["isStale": true], forDocument: document.reference)
