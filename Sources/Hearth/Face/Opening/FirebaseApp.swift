@@ -10,14 +10,15 @@ import Foundation
 public final class FirebaseApp: NSObject, Sendable {
   /// The app's name.
   public let name: String
-  private let stored: FirebaseOptions.Fields
+  // Unchecked: a copy that is only read.
+  private nonisolated(unsafe) let stored: FirebaseOptions
 
   /// A copy of the app's options: changing it does not change the app.
-  public var options: FirebaseOptions { FirebaseOptions(stored) }
+  public var options: FirebaseOptions { stored.copied() }
 
   private init(name: String, options: FirebaseOptions) {
     self.name = name
-    stored = options.fields
+    stored = options.copied()
   }
 
   private static let apps = Guarded<[BytewiseString: FirebaseApp]>([:])
@@ -109,28 +110,40 @@ public final class FirebaseApp: NSObject, Sendable {
 /// and read from a file, for source compatibility. Only `projectID` has an effect: databases of
 /// different projects do not store each other's references.
 public final class FirebaseOptions: NSObject, NSCopying {
-  struct Fields: Hashable, Sendable {
-    var googleAppID = ""
-    var gcmSenderID = ""
-    var bundleID = ""
-    var apiKey: String?
-    var clientID: String?
-    var projectID: String?
-    var databaseURL: String?
-    var storageBucket: String?
-    var appGroupID: String?
-  }
+  /// The id of the app, `GOOGLE_APP_ID` in the file. Only kept.
+  public var googleAppID = ""
+  /// The id for push messages, `GCM_SENDER_ID` in the file. Only kept.
+  public var gcmSenderID = ""
+  /// The id of the app's bundle, `BUNDLE_ID` in the file. Only kept.
+  public var bundleID = ""
+  /// The key for Google's services, `API_KEY` in the file. Only kept.
+  public var apiKey: String?
+  /// The id for signing in with Google, `CLIENT_ID` in the file. Only kept.
+  public var clientID: String?
+  /// The id of the project, `PROJECT_ID` in the file. Part of the identity of the app's databases: one
+  /// database does not store references of another. The app's name is used if it is nil.
+  public var projectID: String?
+  /// The address of a Realtime Database, `DATABASE_URL` in the file. Only kept.
+  public var databaseURL: String?
+  /// The name of a storage bucket, `STORAGE_BUCKET` in the file. Only kept.
+  public var storageBucket: String?
+  /// The id of a group of apps. Only kept.
+  public var appGroupID: String?
 
-  var fields: Fields
-
-  init(_ fields: Fields) { self.fields = fields }
+  private static let properties: [ObjectProperty<FirebaseOptions>] = [
+    .init(\.googleAppID), .init(\.gcmSenderID), .init(\.bundleID), .init(\.apiKey),
+    .init(\.clientID), .init(\.projectID), .init(\.databaseURL), .init(\.storageBucket),
+    .init(\.appGroupID),
+  ]
 
   /// Creates empty options.
-  public override convenience init() { self.init(Fields()) }
+  public override init() {}
 
   /// Creates options with two identifiers, which have no effect here.
   public convenience init(googleAppID: String, gcmSenderID: String) {
-    self.init(Fields(googleAppID: googleAppID, gcmSenderID: gcmSenderID))
+    self.init()
+    self.googleAppID = googleAppID
+    self.gcmSenderID = gcmSenderID
   }
 
   /// Reads a `GoogleService-Info.plist`. Nil if the file is missing, is not a property list, or has
@@ -141,71 +154,28 @@ public final class FirebaseOptions: NSObject, NSCopying {
       let entries = list as? [String: Any],
       let appID = entries["GOOGLE_APP_ID"] as? String
     else { return nil }
-    self.init(
-      Fields(
-        googleAppID: appID,
-        gcmSenderID: entries["GCM_SENDER_ID"] as? String ?? "",
-        bundleID: entries["BUNDLE_ID"] as? String ?? "",
-        apiKey: entries["API_KEY"] as? String,
-        clientID: entries["CLIENT_ID"] as? String,
-        projectID: entries["PROJECT_ID"] as? String,
-        databaseURL: entries["DATABASE_URL"] as? String,
-        storageBucket: entries["STORAGE_BUCKET"] as? String))
+    self.init(googleAppID: appID, gcmSenderID: entries["GCM_SENDER_ID"] as? String ?? "")
+    bundleID = entries["BUNDLE_ID"] as? String ?? ""
+    apiKey = entries["API_KEY"] as? String
+    clientID = entries["CLIENT_ID"] as? String
+    projectID = entries["PROJECT_ID"] as? String
+    databaseURL = entries["DATABASE_URL"] as? String
+    storageBucket = entries["STORAGE_BUCKET"] as? String
   }
 
-  /// The id of the app, `GOOGLE_APP_ID` in the file. Only kept.
-  public var googleAppID: String {
-    get { fields.googleAppID }
-    set { fields.googleAppID = newValue }
-  }
-  /// The id for push messages, `GCM_SENDER_ID` in the file. Only kept.
-  public var gcmSenderID: String {
-    get { fields.gcmSenderID }
-    set { fields.gcmSenderID = newValue }
-  }
-  /// The id of the app's bundle, `BUNDLE_ID` in the file. Only kept.
-  public var bundleID: String {
-    get { fields.bundleID }
-    set { fields.bundleID = newValue }
-  }
-  /// The key for Google's services, `API_KEY` in the file. Only kept.
-  public var apiKey: String? {
-    get { fields.apiKey }
-    set { fields.apiKey = newValue }
-  }
-  /// The id for signing in with Google, `CLIENT_ID` in the file. Only kept.
-  public var clientID: String? {
-    get { fields.clientID }
-    set { fields.clientID = newValue }
-  }
-  /// The id of the project, `PROJECT_ID` in the file. Part of the identity of the app's databases: one
-  /// database does not store references of another. The app's name is used if it is nil.
-  public var projectID: String? {
-    get { fields.projectID }
-    set { fields.projectID = newValue }
-  }
-  /// The address of a Realtime Database, `DATABASE_URL` in the file. Only kept.
-  public var databaseURL: String? {
-    get { fields.databaseURL }
-    set { fields.databaseURL = newValue }
-  }
-  /// The name of a storage bucket, `STORAGE_BUCKET` in the file. Only kept.
-  public var storageBucket: String? {
-    get { fields.storageBucket }
-    set { fields.storageBucket = newValue }
-  }
-  /// The id of a group of apps. Only kept.
-  public var appGroupID: String? {
-    get { fields.appGroupID }
-    set { fields.appGroupID = newValue }
-  }
+  public func copy(with zone: NSZone? = nil) -> Any { copied() }
 
-  public func copy(with zone: NSZone? = nil) -> Any { FirebaseOptions(fields) }
+  func copied() -> FirebaseOptions {
+    let copy = FirebaseOptions()
+    for property in Self.properties { property.copy(self, copy) }
+    return copy
+  }
 
   /// Whether the other object has the same options.
   public override func isEqual(_ object: Any?) -> Bool {
-    (object as? FirebaseOptions)?.fields == fields
+    guard let other = object as? FirebaseOptions else { return false }
+    return Self.properties.allSatisfy { $0.isEqual(self, other) }
   }
 
-  public override var hash: Int { fields.hashValue }
+  public override var hash: Int { [googleAppID, projectID].hashValue }
 }

@@ -192,26 +192,13 @@ public final class FirestoreSettings: NSObject, NSCopying {
 
   public override init() {}
 
-  /// A property that is copied and compared by its value.
-  private struct Property: Sendable {
-    let copy: @Sendable (_ from: FirestoreSettings, _ to: FirestoreSettings) -> Void
-    let isEqual: @Sendable (FirestoreSettings, FirestoreSettings) -> Bool
-
-    init<Value: Equatable & SendableMetatype>(
-      _ path: any ReferenceWritableKeyPath<FirestoreSettings, Value> & Sendable
-    ) {
-      copy = { $1[keyPath: path] = $0[keyPath: path] }
-      isEqual = { $0[keyPath: path] == $1[keyPath: path] }
-    }
-  }
-
-  private static let properties = [
-    Property(\.host), Property(\.isSSLEnabled), Property(\.durability),
-    Property(\.isReadOnly), Property(\.queueLimitBytes), Property(\.mapSizeBytes),
-    Property(\.validatesPagesOnOpen), Property(\.verifiesChecksumsOnRead),
-    Property(\.maxQueryThreads), Property(\.allowsRemoteFileSystem),
-    Property(\.changeLogRetention), Property(\.changeLogLimitBytes), Property(\.indexPolicy),
-    Property(\.ttlSweepInterval), Property(\.maximumClockLead),
+  private static let properties: [ObjectProperty<FirestoreSettings>] = [
+    .init(\.host), .init(\.isSSLEnabled), .init(\.durability),
+    .init(\.isReadOnly), .init(\.queueLimitBytes), .init(\.mapSizeBytes),
+    .init(\.validatesPagesOnOpen), .init(\.verifiesChecksumsOnRead),
+    .init(\.maxQueryThreads), .init(\.allowsRemoteFileSystem),
+    .init(\.changeLogRetention), .init(\.changeLogLimitBytes), .init(\.indexPolicy),
+    .init(\.ttlSweepInterval), .init(\.maximumClockLead),
   ]
 
   public func copy(with zone: NSZone? = nil) -> Any {
@@ -233,13 +220,7 @@ public final class FirestoreSettings: NSObject, NSCopying {
       && chosenQueue === other.chosenQueue && cacheSettings.isEqual(other.cacheSettings)
   }
 
-  public override var hash: Int {
-    var hasher = Hasher()
-    hasher.combine(host)
-    hasher.combine(isSSLEnabled)
-    hasher.combine(cacheSettings.hash)
-    return hasher.finalize()
-  }
+  public override var hash: Int { Hasher.hash(host, isSSLEnabled, cacheSettings.hash) }
 }
 
 extension FirestoreSettings {

@@ -62,8 +62,7 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
     in firestore: Firestore? = nil
   ) throws(Status) -> (aggregations: [Aggregation], over: StructuredQuery) {
     let checked = try query.checked(in: firestore, isOnlyCounted: isOnlyCounted)
-    var aggregations: [Aggregation] = []
-    for field in fields { aggregations.append(Aggregation(try field.kind.get())) }
+    let aggregations = try fields.map { field throws(Status) in Aggregation(try field.kind.get()) }
     try checked.checkOnlyAggregations(aggregations)
     return (aggregations, checked)
   }
@@ -74,12 +73,7 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
     return query == other.query && fields == other.fields
   }
 
-  public override var hash: Int {
-    var hasher = Hasher()
-    hasher.combine(query.hash)
-    hasher.combine(fields)
-    return hasher.finalize()
-  }
+  public override var hash: Int { Hasher.hash(query.hash, fields) }
 }
 
 extension AggregateQuery: Readable {
@@ -151,10 +145,5 @@ public final class AggregateQuerySnapshot: NSObject, @unchecked Sendable {
     return query == other.query && values == other.values
   }
 
-  public override var hash: Int {
-    var hasher = Hasher()
-    hasher.combine(query.hash)
-    hasher.combine(values)
-    return hasher.finalize()
-  }
+  public override var hash: Int { Hasher.hash(query.hash, values) }
 }
