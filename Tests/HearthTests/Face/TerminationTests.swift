@@ -396,7 +396,7 @@ import Testing
     try await db.disableNetwork()
     try await db.enableNetwork()
     _ = try await db.runTransaction { _, _ in nil }
-    try db.carryOut(.enableAutoCreation)
+    try db.file().learnIndexes(true)
     try await db.terminate()
     let calls: [(String, () async throws -> Void)] = [
       ("enableNetwork", { try await db.enableNetwork() }),
@@ -414,7 +414,7 @@ import Testing
       ("list", { _ = try await db.indexes.list() }),
       ("waitUntilReady", { try await db.indexes.waitUntilReady() }),
       ("configuration", { _ = try await db.indexes.configurationJSON() }),
-      ("the index manager", { try report { try db.carryOut(.deleteAll) } }),
+      ("the index manager", { try report { try db.file().dropLearnedIndexes() } }),
       ("loadBundle", { _ = try await db.loadBundle(Data()) }),
       ("changeToken", { _ = try await db.changeToken() }),
       ("changes", { for try await _ in db.changes() { break } }),

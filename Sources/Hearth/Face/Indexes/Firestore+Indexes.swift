@@ -111,14 +111,4 @@ extension Firestore {
       data.append(contentsOf: buffer[..<count])
     }
   }
-
-  /// Executes a command of the index manager.
-  func carryOut(_ command: PersistentCacheIndexManager.Command) throws {
-    let file = try file()
-    switch command {
-    case .enableAutoCreation: file.learnIndexes(true)
-    case .disableAutoCreation: file.learnIndexes(false)
-    case .deleteAll: try file.dropLearnedIndexes()
-    }
-  }
 }

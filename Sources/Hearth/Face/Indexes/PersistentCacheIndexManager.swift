@@ -9,29 +9,24 @@ import Foundation
 /// exception; here the call does nothing and logs "The client has already been terminated." The
 /// calls of `Firestore.indexes` throw.
 public final class PersistentCacheIndexManager: NSObject {
-  /// A request to the database.
-  enum Command {
-    case enableAutoCreation, disableAutoCreation, deleteAll
-  }
+  private let file: () throws -> any FileBackend
 
-  private let carryOut: (Command) throws -> Void
-
-  init(_ carryOut: @escaping (Command) throws -> Void) { self.carryOut = carryOut }
+  init(_ file: @escaping () throws -> any FileBackend) { self.file = file }
 
   /// Creates indexes for queries that read much more than they return; see
   /// `FirestoreSettings.IndexPolicy.automatic`.
-  public func enableIndexAutoCreation() { ask(.enableAutoCreation) }
+  public func enableIndexAutoCreation() { carryOut { $0.learnIndexes(true) } }
 
   /// Creates no further index automatically. Existing indexes stay.
-  public func disableIndexAutoCreation() { ask(.disableAutoCreation) }
+  public func disableIndexAutoCreation() { carryOut { $0.learnIndexes(false) } }
 
   /// Drops the indexes that were created automatically. Declared indexes stay. Returns before they
   /// are dropped.
-  public func deleteAllIndexes() { ask(.deleteAll) }
+  public func deleteAllIndexes() { carryOut { try $0.dropLearnedIndexes() } }
 
-  private func ask(_ command: Command) {
+  private func carryOut(_ command: (any FileBackend) throws -> Void) {
     do {
-      try carryOut(command)
+      try command(file())
     } catch {
       let sentence = (error as? Status)?.message ?? "The index manager failed."
       Firestore.logger.error("\(sentence)", metadata: ["error": "\(error)"])

@@ -1,3 +1,4 @@
+import Dispatch
 import Logging
 
 /// An open database: its backend and its running operations. Created when a `Firestore` is first
@@ -8,9 +9,9 @@ final class Database: Sendable {
   let local: (any LocalBackend)?
   /// `backend`, if it is a file.
   let file: (any FileBackend)?
-  let expiring: (any ExpiringBackend)?
   let logger: Logger
-  private let activities = RunningOperations()
+  private let operations = DispatchGroup()
+  private let isClosing = Guarded(false)
   let transactions: TransactionRunner
 
   /// - Parameter name: The database's name in logs.
@@ -18,7 +19,6 @@ final class Database: Sendable {
     self.backend = backend
     local = backend as? any LocalBackend
     file = backend as? any FileBackend
-    expiring = backend as? any ExpiringBackend
     self.logger = logger
     transactions = TransactionRunner(self.backend, named: name, logger)
   }
@@ -66,10 +66,15 @@ final class Database: Sendable {
   /// As `active`, for an operation that begins in one place and ends in another. Must be followed
   /// by `end`.
   func begin() throws(Status) {
-    guard activities.begin() else { throw .terminated }
+    let isOpen = isClosing.withLock { isClosing in
+      // Under the lock: an operation begins before the closing waits, or not at all.
+      if !isClosing { operations.enter() }
+      return !isClosing
+    }
+    guard isOpen else { throw .terminated }
   }
 
-  func end() { activities.end() }
+  func end() { operations.leave() }
 
   /// Waits for the writes that were submitted before.
   func drain() async {
@@ -79,7 +84,8 @@ final class Database: Sendable {
   /// Completes pending operations and writes, ends the listeners, and closes the backend. Blocks
   /// until then, also when called again.
   func close() {
-    activities.close()
+    isClosing.withLock { $0 = true }
+    operations.wait()
     transactions.close()
     backend.close()
   }

@@ -72,7 +72,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
       } ?? DatabaseIdentity(file: path)
     state = Guarded(
       State(
-        namedPath: Self.absolute(namedPath ?? path),
+        namedPath: OpenDatabases.absolute(namedPath ?? path),
         settings: OwnSettings(FirestoreSettings(), ownQueue)))
   }
 
@@ -233,7 +233,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
 
   /// The open database, if its documents can expire; else throws `Status`: `unimplemented`.
   func expiring() throws -> any ExpiringBackend {
-    guard let expiring = try database().expiring else {
+    guard let expiring = try database().backend as? any ExpiringBackend else {
       throw Status(.unimplemented, "The documents of this database do not expire.")
     }
     return expiring
@@ -298,15 +298,10 @@ public final class Firestore: NSObject, @unchecked Sendable {
 
   /// Until it is open, the path of the last `open` is used.
   private func adopt(name path: String) {
-    let path = Self.absolute(path)
+    let path = OpenDatabases.absolute(path)
     state.withLock { state in
       if case .idle = state.phase { state.namedPath = path }
     }
-  }
-
-  private static func absolute(_ path: String) -> String {
-    path.utf8.first == UInt8(ascii: "/")
-      ? path : FileManager.default.currentDirectoryPath + "/" + path
   }
 
   func callbackTarget(_ actor: (any Actor)?) -> CallbackTarget {
@@ -348,10 +343,10 @@ public final class Firestore: NSObject, @unchecked Sendable {
     state.withLock { state in
       guard state.settings.value.isPersistent else { return nil }
       if let manager = state.indexManager { return manager }
-      let manager = PersistentCacheIndexManager { [weak self] command in
+      let manager = PersistentCacheIndexManager { [weak self] in
         // Only a terminated database can be deallocated: until then `OpenDatabases` holds it.
         guard let self else { throw Status.terminated }
-        try carryOut(command)
+        return try file()
       }
       state.indexManager = manager
       return manager
@@ -374,12 +369,8 @@ public final class Firestore: NSObject, @unchecked Sendable {
 
   /// A query for all documents of all collections with this id, at any depth.
   public func collectionGroup(_ id: String) -> Query {
-    let query = StructuredQuery(.group(id, below: .root))
-    do throws(Status) {
+    Query(self, StructuredQuery(.group(id, below: .root))).changed { _ throws(Status) in
       try ResourcePath.check(collectionGroupID: id)
-      return Query(self, query)
-    } catch {
-      return Query(self, query, validationError: error)
     }
   }
 

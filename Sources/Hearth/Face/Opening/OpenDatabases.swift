@@ -92,8 +92,7 @@ final class OpenDatabases: Sendable {
   static func canonical(_ path: String) -> String {
     // By bytes: a slash followed by a combining accent is another `Character` than a slash.
     let slash = UInt8(ascii: "/")
-    var known =
-      path.utf8.first == slash ? path : FileManager.default.currentDirectoryPath + "/" + path
+    var known = absolute(path)
     var missing: [Substring] = []
     while true {
       if let real = realpath(known) {
@@ -104,6 +103,11 @@ final class OpenDatabases: Sendable {
       if !name.isEmpty { missing.append(name) }
       known = last == known.startIndex ? "/" : String(known[..<last])
     }
+  }
+
+  static func absolute(_ path: String) -> String {
+    path.utf8.first == UInt8(ascii: "/")
+      ? path : FileManager.default.currentDirectoryPath + "/" + path
   }
 
   private static func realpath(_ path: String) -> String? {

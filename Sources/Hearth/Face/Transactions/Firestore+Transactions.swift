@@ -53,7 +53,7 @@ extension Firestore {
     let attempts = options.maxAttempts
     let block = TransactionBlock(self, storing: updateBlock)
     // Begins here, not when the task runs: `terminate` waits for what was begun before it.
-    let database = begin(options.validationError)
+    let database = options.validationError.map { Result.failure($0) } ?? begun()
     Task {
       let result = await run(block, attempts: attempts, in: database, file, line)
       callbackTarget.carry(result, to: callback)
@@ -78,7 +78,7 @@ extension Firestore {
     file: StaticString = #fileID, line: UInt = #line
   ) async throws -> sending Any? {
     let block = TransactionBlock(self, storing: updateBlock)
-    let result = await run(block, attempts: 5, in: begin(nil), file, line)
+    let result = await run(block, attempts: 5, in: begun(), file, line)
     if let error = result.error { throw error }
     return result.value
   }
@@ -100,18 +100,12 @@ extension Firestore {
     file: StaticString = #fileID, line: UInt = #line
   ) async throws -> sending Result {
     let block = TransactionBlock(self) { try updateBlock($0) }
-    let result = await run(block, attempts: 5, in: begin(nil), file, line)
+    let result = await run(block, attempts: 5, in: begun(), file, line)
     if let error = result.error { throw error }
     guard let value = result.value as? Result else {
       throw Status(.internal, "The transaction's block has no result.").nsError
     }
     return value
-  }
-
-  /// The open database, which is not closed before the transaction has ended.
-  private func begin(_ validationError: Status?) -> Result<Database, any Error> {
-    if let validationError { return .failure(validationError) }
-    return begun()
   }
 
   private func run(
