@@ -9,11 +9,13 @@ extension Firestore {
 
   /// Not available: reports `unimplemented`, because bundles come from a server.
   @discardableResult
-  public func loadBundle(_ data: Data) -> LoadBundleTask { refusedTask() }
+  public func loadBundle(_ data: Data) -> LoadBundleTask { LoadBundleTask(queue: callbackQueue) }
 
   /// Not available: reports `unimplemented`, because bundles come from a server.
   @discardableResult
-  public func loadBundle(_ stream: InputStream) -> LoadBundleTask { refusedTask() }
+  public func loadBundle(_ stream: InputStream) -> LoadBundleTask {
+    LoadBundleTask(queue: callbackQueue)
+  }
 
   /// Not available: reports `unimplemented`, because bundles come from a server.
   @discardableResult
@@ -49,15 +51,7 @@ extension Firestore {
     if let completion {
       callbackTarget(actor).carry(bundleRefusal, to: Callback<NSError> { completion(nil, $0) })
     }
-    return refusedTask()
-  }
-
-  private func refusedTask() -> LoadBundleTask {
-    let task = LoadBundleTask(queue: callbackQueue)
-    task.report(
-      LoadBundleTaskProgress(
-        documentsLoaded: 0, totalDocuments: 0, bytesLoaded: 0, totalBytes: 0, state: .error))
-    return task
+    return LoadBundleTask(queue: callbackQueue)
   }
 
   /// Calls `completion` with nil: named queries come in bundles. After `terminate`, also logs an

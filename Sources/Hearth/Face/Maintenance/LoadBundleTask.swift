@@ -17,55 +17,31 @@ public enum LoadBundleTaskState: Int, Sendable {
 /// `error`.
 public final class LoadBundleTaskProgress: NSObject, Sendable {
   /// The number of documents loaded: 0.
-  public let documentsLoaded: Int
+  public let documentsLoaded = 0
   /// The number of documents in the bundle: 0.
-  public let totalDocuments: Int
+  public let totalDocuments = 0
   /// The number of bytes loaded: 0.
-  public let bytesLoaded: Int
+  public let bytesLoaded = 0
   /// The size of the bundle in bytes: 0.
-  public let totalBytes: Int
+  public let totalBytes = 0
   /// The state of the load: `error`.
-  public let state: LoadBundleTaskState
+  public let state = LoadBundleTaskState.error
 
-  init(
-    documentsLoaded: Int, totalDocuments: Int, bytesLoaded: Int, totalBytes: Int,
-    state: LoadBundleTaskState
-  ) {
-    self.documentsLoaded = documentsLoaded
-    self.totalDocuments = totalDocuments
-    self.bytesLoaded = bytesLoaded
-    self.totalBytes = totalBytes
-    self.state = state
-  }
+  /// The progress of every load.
+  static let refused = LoadBundleTaskProgress()
 
-  /// Whether the other object has the same numbers and state.
-  public override func isEqual(_ object: Any?) -> Bool {
-    guard let other = object as? LoadBundleTaskProgress else { return false }
-    return documentsLoaded == other.documentsLoaded && totalDocuments == other.totalDocuments
-      && bytesLoaded == other.bytesLoaded && totalBytes == other.totalBytes
-      && state == other.state
-  }
-
-  public override var hash: Int {
-    var hasher = Hasher()
-    hasher.combine(documentsLoaded)
-    hasher.combine(bytesLoaded)
-    hasher.combine(state)
-    return hasher.finalize()
-  }
+  private override init() {}
 }
 
 /// The task of a `Firestore.loadBundle` call. Bundles cannot be loaded: the task has failed when it
 /// is returned.
 ///
-/// Observers run on the database's callback queue. An observer receives the latest progress when it
-/// is added.
+/// Observers run on the database's callback queue. An observer receives the progress when it is added.
 public final class LoadBundleTask: NSObject, @unchecked Sendable {
   // Unchecked: NSObject is not Sendable; everything here is.
   private struct State {
     var observers: [LoadBundleObserverHandle: Callback<LoadBundleTaskProgress>] = [:]
     var lastHandle = 0
-    var latest: LoadBundleTaskProgress?
   }
 
   private let queue: DispatchQueue
@@ -73,18 +49,21 @@ public final class LoadBundleTask: NSObject, @unchecked Sendable {
 
   init(queue: DispatchQueue) { self.queue = queue }
 
-  /// Adds an observer, which is called with the latest progress and with each later one.
+  /// Adds an observer, which is called with the progress, unless it was removed before.
   @discardableResult
   public func addObserver(
     _ observer: @escaping (LoadBundleTaskProgress) -> Void
   ) -> LoadBundleObserverHandle {
     let callback = Callback(observer)
-    let (handle, latest) = state.withLock { state in
+    let handle = state.withLock { state in
       state.lastHandle += 1
       state.observers[state.lastHandle] = callback
-      return (state.lastHandle, state.latest)
+      return state.lastHandle
     }
-    if let latest { notify(latest, handle) }
+    queue.async { [self] in
+      let observer = state.withLock { $0.observers[handle] }
+      observer?.call(.refused)
+    }
     return handle
   }
 
@@ -96,21 +75,5 @@ public final class LoadBundleTask: NSObject, @unchecked Sendable {
   /// Removes all observers.
   public func removeAllObservers() {
     state.withLock { $0.observers = [:] }
-  }
-
-  /// Delivers a progress to all observers, in the order in which they were added.
-  func report(_ progress: LoadBundleTaskProgress) {
-    let handles = state.withLock { state in
-      state.latest = progress
-      return state.observers.keys.sorted()
-    }
-    for handle in handles { notify(progress, handle) }
-  }
-
-  private func notify(_ progress: LoadBundleTaskProgress, _ handle: LoadBundleObserverHandle) {
-    queue.async { [self] in
-      let observer = state.withLock { $0.observers[handle] }
-      observer?.call(progress)
-    }
   }
 }

@@ -133,12 +133,7 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
     return reference == other.reference && stored?.body == other.stored?.body
   }
 
-  public override var hash: Int {
-    var hasher = Hasher()
-    hasher.combine(reference.hash)
-    hasher.combine(stored?.body)
-    return hasher.finalize()
-  }
+  public override var hash: Int { Hasher.hash(reference.hash, stored?.body) }
 }
 
 /// A document in the result of a query. It always exists.
@@ -165,8 +160,4 @@ extension DocumentReference {
         self, try StoredDocument(path: path(in: firestore), encoded: [UInt8](fields)))
     }
   }
-}
-
-extension SnapshotMetadata {
-  static let committed = SnapshotMetadata(hasPendingWrites: false, isFromCache: false)
 }

@@ -3,22 +3,14 @@ import Foundation
 /// The state of a snapshot. Both properties are always false: there is one store and no server.
 public final class SnapshotMetadata: NSObject, Sendable {
   /// Whether the snapshot shows writes that are not committed. Always false.
-  public let hasPendingWrites: Bool
+  public let hasPendingWrites = false
   /// Whether the snapshot may be out of date. Always false.
-  public let isFromCache: Bool
+  public let isFromCache = false
 
-  init(hasPendingWrites: Bool, isFromCache: Bool) {
-    self.hasPendingWrites = hasPendingWrites
-    self.isFromCache = isFromCache
-  }
+  /// The metadata of every snapshot.
+  static let committed = SnapshotMetadata()
 
-  /// Whether the other object is metadata with the same flags.
-  public override func isEqual(_ object: Any?) -> Bool {
-    guard let other = object as? SnapshotMetadata else { return false }
-    return hasPendingWrites == other.hasPendingWrites && isFromCache == other.isFromCache
-  }
-
-  public override var hash: Int { (hasPendingWrites ? 2 : 0) + (isFromCache ? 1 : 0) }
+  private override init() {}
 
   public override var description: String {
     "<SnapshotMetadata: hasPendingWrites=\(hasPendingWrites) isFromCache=\(isFromCache)>"
