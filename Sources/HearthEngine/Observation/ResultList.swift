@@ -1,9 +1,7 @@
 /// One change of a result. Indexes are as in Firestore: of the list with the previous changes
 /// applied, without this one (old) or with it (new).
 package struct ResultChange: Sendable {
-  package enum Kind: Sendable { case added, modified, removed }
-
-  package var kind: Kind
+  package var kind: DocumentChangeType
   package var document: StoredDocument
   /// Nil for an added document.
   package var oldIndex: Int?

@@ -114,7 +114,7 @@
       guard case .vector(let vector) = try value(proto.queryVector) else {
         throw .invalidArgument("FindNearest.query_vector must be a vector.")
       }
-      let measure: StructuredQuery.Nearest.Measure =
+      let measure: DistanceMeasure =
         switch proto.distanceMeasure {
         case .euclidean: .euclidean
         case .cosine: .cosine

@@ -154,7 +154,7 @@ import Testing
     }
     let world = try await QueryWorld(documents)
     let target = (0..<19).map { _ in Double(random.generator.below(2000) - 1000) / 64 }
-    for measure in [StructuredQuery.Nearest.Measure.euclidean, .cosine, .dotProduct] {
+    for measure in [DistanceMeasure.euclidean, .cosine, .dotProduct] {
       let expected = documents.map { document -> (name: String, distance: Double) in
         guard case .vector(let vector)? = document.fields["v"] else { return ("", 0) }
         let pairs = zip(vector, target)

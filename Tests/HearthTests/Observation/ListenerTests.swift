@@ -25,7 +25,7 @@ final class Asker: Sendable {
 
 /// What a listener should be told, by the rules of `listens.json`.
 struct ExpectedChange: Equatable {
-  var kind: ResultChange.Kind
+  var kind: DocumentChangeType
   var path: ResourcePath
   var oldIndex: Int?
   var newIndex: Int?
@@ -37,7 +37,7 @@ struct ExpectedChange: Equatable {
     newIndex = change.newIndex
   }
 
-  private init(_ kind: ResultChange.Kind, _ path: ResourcePath, _ old: Int?, _ new: Int?) {
+  private init(_ kind: DocumentChangeType, _ path: ResourcePath, _ old: Int?, _ new: Int?) {
     (self.kind, self.path, oldIndex, newIndex) = (kind, path, old, new)
   }
 

@@ -370,7 +370,7 @@ private struct ViewScenario {
     var last: ResultChange?
     for change in changes {
       if let last {
-        let ranks: [ResultChange.Kind: Int] = [.removed: 0, .added: 1, .modified: 2]
+        let ranks: [DocumentChangeType: Int] = [.removed: 0, .added: 1, .modified: 2]
         try check(ranks[last.kind] ?? 0 <= ranks[change.kind] ?? 0, "kinds out of order")
         if last.kind == change.kind {
           try check(isBefore(last.document, change.document), "changes out of order")

@@ -77,7 +77,7 @@ enum RecordedQuery {
     guard case .vector(let vector) = try vectorValue(try require(json["queryVector"])) else {
       throw NotSayable()
     }
-    let measure: StructuredQuery.Nearest.Measure
+    let measure: DistanceMeasure
     switch json["distanceMeasure"]?.string {
     case "EUCLIDEAN": measure = .euclidean
     case "COSINE": measure = .cosine
@@ -175,19 +175,13 @@ extension RecordedQuery {
       said = said.select(query.projection.map { FieldPath($0.names) })
     }
     guard let nearest = query.nearest else { return said }
-    let measure: DistanceMeasure =
-      switch nearest.measure {
-      case .euclidean: .euclidean
-      case .cosine: .cosine
-      case .dotProduct: .dotProduct
-      }
     let distanceField = nearest.distanceField?.canonicalText
     // A text cannot quote names.
     if distanceField?.contains("`") == true { return nil }
     return said.findNearest(
       vectorField: FieldPath(nearest.field.names), queryVector: VectorValue(nearest.vector),
       limit: nearest.limit,
-      distanceMeasure: measure, distanceResultField: distanceField,
+      distanceMeasure: nearest.measure, distanceResultField: distanceField,
       distanceThreshold: nearest.threshold)
   }
 

@@ -15,8 +15,7 @@ extension Query {
 
   private func select(_ fields: [Result<FieldSegments, Status>]) -> Query {
     changed { query throws(Status) in
-      query.projection = []
-      for field in fields { query.projection.append(try field.get()) }
+      query.projection = try fields.map { field throws(Status) in try field.get() }
     }
   }
 
@@ -43,22 +42,18 @@ extension Query {
     fileprivate let query: Query
     fileprivate let pageSize: Int
 
-    public func makeAsyncIterator() -> Iterator { Iterator(query, pageSize) }
+    public func makeAsyncIterator() -> Iterator {
+      Iterator(query: query, pageSize: pageSize, rest: query.structured)
+    }
 
     /// Reads a page when the one before has been used up.
     public struct Iterator: AsyncIteratorProtocol {
-      private let query: Query
-      private let pageSize: Int
+      fileprivate let query: Query
+      fileprivate let pageSize: Int
       /// The query for the results still to be read; nil after the last page.
-      private var rest: StructuredQuery?
+      fileprivate var rest: StructuredQuery?
       /// The unread results of the current page, in reverse order.
-      private var page: [StoredDocument] = []
-
-      fileprivate init(_ query: Query, _ pageSize: Int) {
-        self.query = query
-        self.pageSize = pageSize
-        rest = query.structured
-      }
+      fileprivate var page: [StoredDocument] = []
 
       /// The next result; nil after the last one. Throws as `getDocuments` does.
       public mutating func next() async throws -> QueryDocumentSnapshot? {
@@ -155,12 +150,11 @@ extension Query {
     _ measure: DistanceMeasure, _ distanceField: String?, _ threshold: Double?
   ) -> Query {
     changed { query throws(Status) in
-      var distance: FieldSegments?
-      if let distanceField { distance = try FieldSegments(dotted: distanceField) }
+      let distance = try distanceField.map(FieldSegments.init(dotted:))
       try query.ask(
         .nearest(
           StructuredQuery.Nearest(
-            field: field.get(), vector: vector.array, limit: limit, measure: measure.engineMeasure,
+            field: field.get(), vector: vector.array, limit: limit, measure: measure,
             distanceField: distance, threshold: threshold)))
     }
   }
@@ -168,22 +162,3 @@ extension Query {
 
 @available(*, unavailable)
 extension Query.DocumentsSequence.Iterator: Sendable {}
-
-/// How the distance between two vectors is computed.
-public enum DistanceMeasure: Sendable {
-  /// The length of their difference.
-  case euclidean
-  /// 1 minus the cosine of the angle between them: 0...2. Zero vectors have no angle and are not
-  /// found.
-  case cosine
-  /// The dot product: the larger, the nearer.
-  case dotProduct
-
-  fileprivate var engineMeasure: StructuredQuery.Nearest.Measure {
-    switch self {
-    case .euclidean: .euclidean
-    case .cosine: .cosine
-    case .dotProduct: .dotProduct
-    }
-  }
-}

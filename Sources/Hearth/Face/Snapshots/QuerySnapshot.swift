@@ -5,31 +5,26 @@ public final class QuerySnapshot: NSObject, @unchecked Sendable {
   // Unchecked: NSObject is not Sendable; everything here is constant.
   /// The query of this result.
   public let query: Query
-  private let result: Result
+  /// The event of a listener. Nil for a result that was read: every document is new.
+  private let event: ResultEvent?
+  /// The documents of a result that was read.
+  private let first: [StoredDocument]
 
   /// Whether a listener could not resume from its token: the change log does not reach back that
   /// far, or the token is older than a restore from a backup. Then every document is reported as
   /// added, and documents that were removed since the token are not reported.
   public var isFullResync: Bool { event?.isFullResync ?? false }
 
-  private enum Result {
-    /// Not from a listener: every document is new.
-    case documents([StoredDocument])
-    case event(ResultEvent)
-  }
-
   init(_ query: Query, _ event: ResultEvent) {
     self.query = query
-    result = .event(event)
+    self.event = event
+    first = []
   }
 
   init(_ query: Query, first documents: [StoredDocument]) {
     self.query = query
-    result = .documents(documents)
-  }
-
-  private var event: ResultEvent? {
-    if case .event(let event) = result { event } else { nil }
+    event = nil
+    first = documents
   }
 
   /// Both properties are always false: there is one store and no server.
@@ -37,12 +32,7 @@ public final class QuerySnapshot: NSObject, @unchecked Sendable {
   /// Whether the query found no documents.
   public var isEmpty: Bool { count == 0 }
   /// The number of documents. Takes constant time.
-  public var count: Int {
-    switch result {
-    case .documents(let documents): documents.count
-    case .event(let event): event.list.count
-    }
-  }
+  public var count: Int { event?.list.count ?? first.count }
 
   /// The documents in the query's order.
   ///
@@ -51,14 +41,10 @@ public final class QuerySnapshot: NSObject, @unchecked Sendable {
   public var documents: [QueryDocumentSnapshot] { stored.map(snapshot) }
 
   private var stored: [StoredDocument] {
-    switch result {
-    case .documents(let documents): return documents
-    case .event(let event):
-      // Cannot fail here: a document that cannot be projected ends the listener.
-      let documents = event.list.documents
-      guard let project = query.structured.projecting else { return documents }
-      return documents.map { (try? project($0)) ?? $0 }
-    }
+    guard let documents = event?.list.documents else { return first }
+    // Cannot fail here: a document that cannot be projected ends the listener.
+    guard let project = query.structured.projecting else { return documents }
+    return documents.map { (try? project($0)) ?? $0 }
   }
 
   /// The state of this snapshot. A listener or `Firestore.changes(since:)` can resume from it, also
@@ -81,15 +67,9 @@ public final class QuerySnapshot: NSObject, @unchecked Sendable {
     // A listener's documents are projected only here.
     let project = query.structured.projecting
     return changes.map { change in
-      let type: DocumentChangeType =
-        switch change.kind {
-        case .added: .added
-        case .modified: .modified
-        case .removed: .removed
-        }
       let shown = (try? project?(change.document)) ?? change.document
       return DocumentChange(
-        type, snapshot(shown), oldIndex: change.oldIndex, newIndex: change.newIndex)
+        change.kind, snapshot(shown), oldIndex: change.oldIndex, newIndex: change.newIndex)
     }
   }
 
@@ -109,12 +89,7 @@ public final class QuerySnapshot: NSObject, @unchecked Sendable {
       && documentChanges == other.documentChanges
   }
 
-  public override var hash: Int {
-    var hasher = Hasher()
-    hasher.combine(query.hash)
-    for document in stored { hasher.combine(document.body) }
-    return hasher.finalize()
-  }
+  public override var hash: Int { Hasher.hash(query.hash, stored.map(\.body)) }
 }
 
 extension Query: Readable {
@@ -166,12 +141,5 @@ public final class DocumentChange: NSObject, @unchecked Sendable {
       && newIndex == other.newIndex
   }
 
-  public override var hash: Int {
-    var hasher = Hasher()
-    hasher.combine(type)
-    hasher.combine(document.hash)
-    hasher.combine(oldIndex)
-    hasher.combine(newIndex)
-    return hasher.finalize()
-  }
+  public override var hash: Int { Hasher.hash(type, document.hash, oldIndex, newIndex) }
 }

@@ -22,29 +22,28 @@ public final class SnapshotListenOptions: NSObject, Sendable {
   public let hasOwnQueue: Bool
 
   public override convenience init() {
-    self.init(source: .default, includeMetadataChanges: false, token: nil, hasOwnQueue: false)
+    self.init(nil)
   }
 
+  /// Other options with what is given, or else the defaults.
   private init(
-    source: ListenSource, includeMetadataChanges: Bool, token: ChangeToken?, hasOwnQueue: Bool
+    _ other: SnapshotListenOptions?, source: ListenSource? = nil,
+    includeMetadataChanges: Bool? = nil, token: ChangeToken?? = nil, hasOwnQueue: Bool? = nil
   ) {
-    self.source = source
-    self.includeMetadataChanges = includeMetadataChanges
-    resumeToken = token
-    self.hasOwnQueue = hasOwnQueue
+    self.source = source ?? other?.source ?? .default
+    self.includeMetadataChanges = includeMetadataChanges ?? other?.includeMetadataChanges ?? false
+    resumeToken = token ?? other?.resumeToken
+    self.hasOwnQueue = hasOwnQueue ?? other?.hasOwnQueue ?? false
   }
 
   /// Returns a copy with `includeMetadataChanges`, which has no effect: metadata never changes.
   public func withIncludeMetadataChanges(_ include: Bool) -> SnapshotListenOptions {
-    SnapshotListenOptions(
-      source: source, includeMetadataChanges: include, token: resumeToken, hasOwnQueue: hasOwnQueue)
+    SnapshotListenOptions(self, includeMetadataChanges: include)
   }
 
   /// Returns a copy with `source`, which has no effect: there is one source.
   public func withSource(_ source: ListenSource) -> SnapshotListenOptions {
-    SnapshotListenOptions(
-      source: source, includeMetadataChanges: includeMetadataChanges, token: resumeToken,
-      hasOwnQueue: hasOwnQueue)
+    SnapshotListenOptions(self, source: source)
   }
 
   /// Calls this listener on its own serial queue, where it waits for no other callback of the
@@ -57,10 +56,7 @@ public final class SnapshotListenOptions: NSObject, Sendable {
   /// run at the same time as other callbacks: protect the data that it shares with them. Has no
   /// effect for a listener that is added from an actor's code, or with a queue or an executor.
   public func withOwnQueue(_ own: Bool) -> SnapshotListenOptions {
-    SnapshotListenOptions(
-      source: source, includeMetadataChanges: includeMetadataChanges, token: resumeToken,
-      hasOwnQueue: own
-    )
+    SnapshotListenOptions(self, hasOwnQueue: own)
   }
 
   /// Resumes from a snapshot's `token`.
@@ -72,9 +68,7 @@ public final class SnapshotListenOptions: NSObject, Sendable {
   /// and query with times relative to the present. The listener ends with `invalidArgument` for a
   /// token of another database: listen without a token then.
   public func resuming(from token: ChangeToken?) -> SnapshotListenOptions {
-    SnapshotListenOptions(
-      source: source, includeMetadataChanges: includeMetadataChanges, token: token,
-      hasOwnQueue: hasOwnQueue)
+    SnapshotListenOptions(self, token: .some(token))
   }
 
   /// Whether the other object is options with the same values.

@@ -2,25 +2,17 @@ extension StructuredQuery {
   /// A nearest-neighbor search: the documents with the vectors nearest to `vector`, among the
   /// results of the rest of the query.
   package struct Nearest: Hashable, Sendable {
-    package enum Measure: Hashable, Sendable {
-      case euclidean
-      /// 1 minus the cosine of the angle: 0 to 2.
-      case cosine
-      /// A larger value is nearer.
-      case dotProduct
-    }
-
     package var field: FieldSegments
     package var vector: [Double]
     var limit: Int
-    var measure: Measure
+    var measure: DistanceMeasure
     /// The result field that receives the distance; nil for none.
     var distanceField: FieldSegments?
     /// The largest distance of a result; for a dot product, the smallest.
     var threshold: Double?
 
     package init(
-      field: FieldSegments, vector: [Double], limit: Int, measure: Nearest.Measure,
+      field: FieldSegments, vector: [Double], limit: Int, measure: DistanceMeasure,
       distanceField: FieldSegments? = nil, threshold: Double? = nil
     ) {
       self.field = field
