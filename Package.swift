@@ -272,7 +272,8 @@ let package = Package(
         macros.target("HearthMacros"),
       ],
       resources: [.copy("Resources")]),
-    .testTarget(name: "HearthTextTests", dependencies: ["HearthText", "TestSupport"]),
+    .testTarget(
+      name: "HearthTextTests", dependencies: ["HearthText", "ProcessorTime", "TestSupport"]),
     .testTarget(
       name: "HearthPatternsTests",
       dependencies: ["HearthPatterns", "ProcessorTime", "TestSupport"],

@@ -1,4 +1,4 @@
-internal import HearthText
+internal import Foundation
 
 /// The values that an expression reads, and the functions that it cannot compute by itself.
 ///
@@ -34,23 +34,9 @@ public struct CELEnvironment: Sendable {
     self.variables = variables
     self.nullMembers = nullMembers
     self.stepLimit = stepLimit
-    makeUUID = { CELEnvironment.randomUUID() }
+    makeUUID = { UUID().uuidString.lowercased() }
     matches = { _, _ in
       throw CELError(.unsupported, "Regular expressions are not supported here.")
     }
-  }
-
-  private static func randomUUID() -> String {
-    var random = SystemRandomNumberGenerator()
-    // The version is in the high bits of byte 6, the variant in those of byte 8.
-    let high = random.next() & ~0xF000 | 0x4000
-    let low = random.next() & ~(3 << 62) | (2 << 62)
-    let digits = String(high, radix: 16, width: 16) + String(low, radix: 16, width: 16)
-    var text = ""
-    for (index, digit) in digits.enumerated() {
-      if [8, 12, 16, 20].contains(index) { text.append("-") }
-      text.append(digit)
-    }
-    return text
   }
 }

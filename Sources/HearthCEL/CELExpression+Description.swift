@@ -83,10 +83,16 @@ private struct Printer {
   }
 
   private mutating func write(_ nodes: [Node], _ start: String, _ end: String) {
+    list(nodes, start, end) { $0.write($1, .conditional) }
+  }
+
+  private mutating func list<Element>(
+    _ elements: [Element], _ start: String, _ end: String, _ write: (inout Self, Element) -> Void
+  ) {
     text += start
-    for (index, node) in nodes.enumerated() {
+    for (index, element) in elements.enumerated() {
       if index > 0 { text += ", " }
-      write(node, .conditional)
+      write(&self, element)
     }
     text += end
   }
@@ -103,14 +109,11 @@ private struct Printer {
   }
 
   private mutating func write(_ entries: [Node.Entry]) {
-    text += "{"
-    for (index, entry) in entries.enumerated() {
-      if index > 0 { text += ", " }
-      write(entry.key, .conditional)
-      text += ": "
-      write(entry.value, .conditional)
+    list(entries, "{", "}") { printer, entry in
+      printer.write(entry.key, .conditional)
+      printer.text += ": "
+      printer.write(entry.value, .conditional)
     }
-    text += "}"
   }
 
   /// A minus before a digit would become part of the literal.
@@ -141,13 +144,7 @@ private struct Printer {
       text += "b'"
       for byte in bytes { write(byte) }
       text += "'"
-    case .list(let elements):
-      text += "["
-      for (index, element) in elements.enumerated() {
-        if index > 0 { text += ", " }
-        write(element)
-      }
-      text += "]"
+    case .list(let elements): list(elements, "[", "]") { $0.write($1) }
     case .map(let map): write(map)
     case .timestamp(let seconds, let nanoseconds):
       let timestamp = CELTime.Timestamp(seconds: seconds, nanoseconds: Int64(nanoseconds))
@@ -160,14 +157,11 @@ private struct Printer {
   }
 
   private mutating func write(_ map: [CELValue: CELValue]) {
-    text += "{"
-    for (index, key) in CELValue.sorted(Array(map.keys)).enumerated() {
-      if index > 0 { text += ", " }
-      write(key)
-      text += ": "
-      write(map[key] ?? .unset)
+    list(CELValue.sorted(Array(map.keys)), "{", "}") { printer, key in
+      printer.write(key)
+      printer.text += ": "
+      printer.write(map[key] ?? .unset)
     }
-    text += "}"
   }
 
   private mutating func write(_ byte: UInt8) {

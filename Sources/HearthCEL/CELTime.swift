@@ -64,26 +64,37 @@ enum CELTime {
 
   // MARK: Calendar
 
-  /// The result of `getFullYear` and its companions, for a moment of a time zone's clock.
-  static func component(
-    _ name: String, ofSeconds seconds: Int64, nanoseconds: Int64
-  ) -> Int64? {
-    let (days, time) = seconds.quotientAndRemainder(floorDividingBy: 86_400)
-    let date = CivilDate(daysSince1970: days)
-    switch name {
-    case "getFullYear": return date.year
-    case "getMonth": return date.month - 1
-    case "getDate": return date.day
-    case "getDayOfMonth": return date.day - 1
-    case "getDayOfWeek": return (days + 4).quotientAndRemainder(floorDividingBy: 7).remainder
-    case "getDayOfYear": return days - CivilDate(year: date.year, month: 1, day: 1).daysSince1970
-    case "getHours": return time / 3600
-    case "getMinutes": return time / 60 % 60
-    case "getSeconds": return time % 60
-    case "getMilliseconds": return nanoseconds / 1_000_000
-    default: return nil
+  /// A moment of a time zone's clock.
+  struct Moment {
+    /// Since 1970.
+    let days: Int64
+    let secondOfDay: Int64
+    let nanoseconds: Int64
+    var date: CivilDate { CivilDate(daysSince1970: days) }
+
+    init(seconds: Int64, nanoseconds: Int64) {
+      (days, secondOfDay) = seconds.quotientAndRemainder(floorDividingBy: 86_400)
+      self.nanoseconds = nanoseconds
     }
   }
+
+  /// The parts of a moment, by the methods that return them.
+  static let timestampParts: [String: @Sendable (Moment) -> Int64] = [
+    "getFullYear": { $0.date.year }, "getMonth": { $0.date.month - 1 },
+    "getDate": { $0.date.day }, "getDayOfMonth": { $0.date.day - 1 },
+    "getDayOfWeek": { ($0.days + 4).quotientAndRemainder(floorDividingBy: 7).remainder },
+    "getDayOfYear": {
+      $0.days - CivilDate(year: $0.date.year, month: 1, day: 1).daysSince1970
+    },
+    "getHours": { $0.secondOfDay / 3600 }, "getMinutes": { $0.secondOfDay / 60 % 60 },
+    "getSeconds": { $0.secondOfDay % 60 }, "getMilliseconds": { $0.nanoseconds / 1_000_000 },
+  ]
+
+  /// The parts of a duration in nanoseconds, by the methods that return them.
+  static let durationParts: [String: @Sendable (Int64) -> Int64] = [
+    "getHours": { $0 / 3_600_000_000_000 }, "getMinutes": { $0 / 60_000_000_000 },
+    "getSeconds": { $0 / 1_000_000_000 }, "getMilliseconds": { $0 % 1_000_000_000 / 1_000_000 },
+  ]
 
   // MARK: Texts
 

@@ -339,10 +339,8 @@ struct Checker {
       guard zip(signature.parameters, types).allSatisfy({ $0.accepts($1.withoutNull) }) else {
         continue
       }
-      for (parameter, type) in zip(signature.parameters, types) where type == .dyn {
-        if case .any = parameter { continue }
-        usesDyn = true
-      }
+      for (parameter, type) in zip(signature.parameters, types)
+      where type == .dyn && parameter != .dyn { usesDyn = true }
       return signature.result
     }
     let list = types.map(\.description).joined(separator: ", ")
@@ -358,16 +356,6 @@ extension Signature {
     }
     let suggestion = Suggestion.text(for: name, among: isMethod ? methodNames : functionNames)
     return .here(.undeclared, "The function \"\(name)\" is not known.\(suggestion)")
-  }
-}
-
-extension Signature.Parameter {
-  fileprivate func accepts(_ type: CELType) -> Bool {
-    switch (self, type) {
-    case (.any, _), (_, .dyn), (.anyList, .list), (.anyMap, .map), (.anyMap, .object): true
-    case (.exactly(let exact), _): exact == type
-    default: false
-    }
   }
 }
 

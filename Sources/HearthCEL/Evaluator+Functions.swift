@@ -1,3 +1,5 @@
+internal import HearthText
+
 extension Evaluator {
   /// The result of `name(arguments)`.
   mutating func call(_ name: String, _ arguments: [CELValue]) throws(CELError) -> CELValue {
@@ -29,7 +31,7 @@ extension Evaluator {
     case ("size", 0): return try size(receiver)
     case ("startsWith", 1), ("endsWith", 1), ("contains", 1), ("matches", 1):
       return try textFunction(name, receiver, arguments[0])
-    case (_, 0...1) where Signature.timestampAccessors.contains(name):
+    case (_, 0...1) where CELTime.timestampParts[name] != nil:
       return try component(name, of: receiver, arguments.first)
     default:
       guard Signature.methodNames.contains(name) else {
@@ -102,18 +104,13 @@ extension Evaluator {
         }
         offset = known
       }
-      let result = CELTime.component(
-        name, ofSeconds: timestamp.seconds + offset, nanoseconds: timestamp.nanoseconds)
-      if let result { return .int(result) }
+      if let part = CELTime.timestampParts[name] {
+        let seconds = timestamp.seconds + offset
+        return .int(part(.init(seconds: seconds, nanoseconds: timestamp.nanoseconds)))
+      }
     case (.duration, nil):
       let duration = try duration(receiver)
-      switch name {
-      case "getHours": return .int(duration / 3_600_000_000_000)
-      case "getMinutes": return .int(duration / 60_000_000_000)
-      case "getSeconds": return .int(duration / 1_000_000_000)
-      case "getMilliseconds": return .int(duration % 1_000_000_000 / 1_000_000)
-      default: break
-      }
+      if let part = CELTime.durationParts[name] { return .int(part(duration)) }
     default: break
     }
     throw noOverload(name, [receiver] + (zone.map { [$0] } ?? []))
@@ -121,24 +118,8 @@ extension Evaluator {
 }
 
 extension String {
-  /// Whether a text is part of this one, in time linear in both (Knuth, Morris and Pratt).
+  /// Whether a text is part of this one, in time linear in both.
   func containsBytes(of part: String) -> Bool {
-    let part = Array(part.utf8)
-    guard !part.isEmpty else { return true }
-    /// For each prefix of the part, the length of its longest border.
-    var borders = [0]
-    var length = 0
-    for byte in part.dropFirst() {
-      while length > 0, part[length] != byte { length = borders[length - 1] }
-      if part[length] == byte { length += 1 }
-      borders.append(length)
-    }
-    length = 0
-    for byte in utf8 {
-      while length > 0, part[length] != byte { length = borders[length - 1] }
-      if part[length] == byte { length += 1 }
-      if length == part.count { return true }
-    }
-    return false
+    SequenceSearch(Array(part.utf8)).isFound(in: utf8)
   }
 }

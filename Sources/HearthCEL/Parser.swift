@@ -28,11 +28,6 @@ struct Parser {
     return node
   }
 
-  private init(tokens: [Lexer.Token], limits: CELLimits) {
-    self.tokens = tokens
-    self.limits = limits
-  }
-
   // MARK: Tokens
 
   /// The last token is the end, which is never taken.

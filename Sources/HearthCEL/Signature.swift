@@ -1,14 +1,9 @@
 /// The functions of the language, with the types that the checker accepts.
 struct Signature: Sendable {
-  enum Parameter: Sendable {
-    case exactly(CELType)
-    case anyList, anyMap, any
-  }
-
   let name: String
   let isMethod: Bool
   /// The receiver of a method is the first.
-  let parameters: [Parameter]
+  let parameters: [CELType]
   let result: CELType
 
   static let all: [Signature] = sizes + texts + conversions + accessors
@@ -22,25 +17,25 @@ struct Signature: Sendable {
   }
 
   private static func function(
-    _ name: String, _ parameters: [Parameter], _ result: CELType
+    _ name: String, _ parameters: [CELType], _ result: CELType
   ) -> Signature {
     Signature(name: name, isMethod: false, parameters: parameters, result: result)
   }
 
   private static func method(
-    _ name: String, _ parameters: [Parameter], _ result: CELType
+    _ name: String, _ parameters: [CELType], _ result: CELType
   ) -> Signature {
     Signature(name: name, isMethod: true, parameters: parameters, result: result)
   }
 
   private static let sizes = [
-    Parameter.exactly(.string), .exactly(.bytes), .anyList, .anyMap,
+    CELType.string, .bytes, .list(of: .dyn), .map(key: .dyn, value: .dyn),
   ].flatMap { [function("size", [$0], .int), method("size", [$0], .int)] }
 
   private static let texts =
     ["startsWith", "endsWith", "contains", "matches"].map {
-      method($0, [.exactly(.string), .exactly(.string)], .bool)
-    } + [function("matches", [.exactly(.string), .exactly(.string)], .bool)]
+      method($0, [.string, .string], .bool)
+    } + [function("matches", [.string, .string], .bool)]
 
   private static let conversions: [Signature] =
     convert("int", [.int, .uint, .double, .string, .timestamp], .int)
@@ -54,29 +49,18 @@ struct Signature: Sendable {
     + convert("timestamp", [.int, .string, .timestamp], .timestamp)
     + convert("duration", [.string, .duration], .duration)
     + [
-      function("type", [.any], .type), function("dyn", [.any], .dyn),
+      function("type", [.dyn], .type), function("dyn", [.dyn], .dyn),
       function("uuidV4", [], .string),
     ]
 
   private static func convert(
     _ name: String, _ types: [CELType], _ result: CELType
   ) -> [Signature] {
-    types.map { function(name, [.exactly($0)], result) }
+    types.map { function(name, [$0], result) }
   }
 
-  static let timestampAccessors: Set<String> = [
-    "getFullYear", "getMonth", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear",
-    "getHours", "getMinutes", "getSeconds", "getMilliseconds",
-  ]
-  static let durationAccessors: Set<String> = [
-    "getHours", "getMinutes", "getSeconds", "getMilliseconds",
-  ]
-
   private static let accessors =
-    timestampAccessors.sorted().flatMap {
-      [
-        method($0, [.exactly(.timestamp)], .int),
-        method($0, [.exactly(.timestamp), .exactly(.string)], .int),
-      ]
-    } + durationAccessors.sorted().map { method($0, [.exactly(.duration)], .int) }
+    CELTime.timestampParts.keys.sorted().flatMap {
+      [method($0, [.timestamp], .int), method($0, [.timestamp, .string], .int)]
+    } + CELTime.durationParts.keys.sorted().map { method($0, [.duration], .int) }
 }

@@ -1,17 +1,15 @@
+internal import HearthText
+
 extension RegularExpression {
   /// A search for bytes in linear time, which skips to the first byte.
   struct LiteralSearch: Sendable {
-    private let literal: [UInt8]
-    private let borders: [Int]
+    private let search: SequenceSearch<UInt8>
 
     /// - Parameter literal: Not empty.
-    init(_ literal: String) {
-      let search = SequenceSearch(Array(literal.utf8))
-      self.literal = search.wanted
-      borders = search.borders
-    }
+    init(_ literal: String) { search = SequenceSearch(Array(literal.utf8)) }
 
     func isFound(in text: UnsafeRawBufferPointer) -> Bool {
+      let (literal, borders) = (search.wanted, search.borders)
       guard text.count >= literal.count, let base = text.baseAddress else { return false }
       let first = Int32(literal[0])
       var matched = 0

@@ -289,7 +289,7 @@ struct RandomTypedExpression {
     case 2 where type == .int:
       return Node(.call("size", [list(scalar(), depth: depth)]))
     case 3 where type == .int:
-      let accessor = random.pick(Signature.timestampAccessors.sorted())
+      let accessor = random.pick(CELTime.timestampParts.keys.sorted())
       return Node(.method(expression(.timestamp, depth: depth), accessor, []))
     default: return binary(random.pick(signs), type, type, depth)
     }

@@ -124,22 +124,12 @@ private struct WordScanner {
       try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: byteCount) { bytes in
         bytes.initialize(repeating: 0)
         guard let first = scalars.baseAddress, let storage = bytes.baseAddress else { return }
-        var scanner = WordScanner(text, tokenizer, scalars: first, storage: storage)
+        var scanner = WordScanner(
+          text: text, language: tokenizer.language, readsASCIIByBytes: tokenizer.readsASCIIByBytes,
+          scalars: first, folded: storage + StemmerBuffer.capacity, stemmerStorage: storage)
         try body(&scanner)
       }
     }
-  }
-
-  private init(
-    _ text: UnsafeRawBufferPointer, _ tokenizer: WordTokenizer,
-    scalars: UnsafeMutablePointer<UInt32>, storage: UnsafeMutablePointer<UInt8>
-  ) {
-    self.text = text
-    language = tokenizer.language
-    readsASCIIByBytes = tokenizer.readsASCIIByBytes
-    self.scalars = scalars
-    stemmerStorage = storage
-    folded = storage + StemmerBuffer.capacity
   }
 
   /// The folded word. Valid until `next` is called.

@@ -1,5 +1,5 @@
 import Foundation
-internal import HearthPatterns
+internal import HearthText
 
 /// A comparison of text, prepared: the operand in the form in which stored bytes are compared.
 ///

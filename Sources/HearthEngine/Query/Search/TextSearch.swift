@@ -1,5 +1,6 @@
 import Foundation
 internal import HearthPatterns
+internal import HearthText
 
 /// A search for words in texts: the documents that have them, the best first.
 ///

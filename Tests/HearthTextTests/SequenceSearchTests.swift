@@ -2,7 +2,7 @@ import ProcessorTime
 import TestSupport
 import Testing
 
-@testable import HearthPatterns
+@testable import HearthText
 
 @Suite struct SequenceSearchTests {
   @Test func `a sequence is found where a search at every place finds it`() {

@@ -1,10 +1,10 @@
 /// A search for a sequence in others, in linear time (Knuth, Morris and Pratt).
 /// Inlined, so that it is specialised for the elements of another module.
 package struct SequenceSearch<Element: Equatable & Sendable>: Sendable {
-  @usableFromInline let wanted: [Element]
+  package let wanted: [Element]
   /// For each beginning of the sequence, the length of its longest proper suffix that is a beginning,
   /// too.
-  @usableFromInline let borders: [Int]
+  package let borders: [Int]
 
   @inlinable package init(_ wanted: [Element]) {
     var borders = [Int](repeating: 0, count: wanted.count)
