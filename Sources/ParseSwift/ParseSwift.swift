@@ -135,25 +135,20 @@ final class DatabaseValues<Value: Sendable>: Sendable {
   private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
 
   subscript(firestore: Firestore) -> Value? {
-    entries.withLock { Self.value(of: firestore, in: $0) }
+    entries.withLock { entries in
+      // Another database may have had the identifier before.
+      guard let entry = entries[ObjectIdentifier(firestore)], entry.firestore === firestore
+      else { return nil }
+      return entry.value
+    }
   }
 
   func update(of firestore: Firestore, _ change: (inout Value?) -> Void) {
     entries.withLock { entries in
       entries = entries.filter { $0.value.firestore != nil }
-      var value = Self.value(of: firestore, in: entries)
+      var value = entries[ObjectIdentifier(firestore)]?.value
       change(&value)
       entries[ObjectIdentifier(firestore)] = value.map { Entry(firestore: firestore, value: $0) }
     }
-  }
-
-  private static func value(
-    of firestore: Firestore, in entries: [ObjectIdentifier: Entry]
-  ) -> Value? {
-    guard let entry = entries[ObjectIdentifier(firestore)],
-      // Another database may have had the identifier before.
-      entry.firestore === firestore
-    else { return nil }
-    return entry.value
   }
 }

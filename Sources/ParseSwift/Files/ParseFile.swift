@@ -108,8 +108,7 @@ public struct ParseFile: Codable, Hashable, Sendable {
     }
   }
 
-  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
-  /// else on any thread. Returns at once.
+  /// Same as the synchronous form. Calls `completion` once, on `callbackQueue` or on any thread.
   @preconcurrency
   public func save(
     callbackQueue: DispatchQueue? = nil,
@@ -136,8 +135,7 @@ public struct ParseFile: Codable, Hashable, Sendable {
     }
   }
 
-  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
-  /// else on any thread. Returns at once.
+  /// Same as the synchronous form. Calls `completion` once, on `callbackQueue` or on any thread.
   @preconcurrency
   public func fetch(
     callbackQueue: DispatchQueue? = nil,

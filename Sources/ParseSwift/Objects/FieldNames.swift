@@ -5,8 +5,6 @@ import Synchronization
 enum FieldNames {
   private static let known = Mutex<[ObjectIdentifier: [String: any Any.Type]]>([:])
 
-  static func of<T: ParseObject>(_ type: T.Type) -> Set<String> { Set(types(of: type).keys) }
-
   /// By name, the type of each optional property.
   static func types(of type: any Decodable.Type) -> [String: any Any.Type] {
     let id = ObjectIdentifier(type)

@@ -149,7 +149,8 @@ enum ObjectReading {
     guard reference.parent.collectionID == T.className else { return nil }
     guard let session else { return T(objectId: reference.documentID) }
     if !session.known.isEmpty, let known = session.known[reference.path] as? T { return known }
-    let included = session.included(reference)
+    // Once for each key that includes it.
+    let included = session.current.flatMap { $0.included(reference.path) }
     guard let document = included.first?.document.document else {
       return T(objectId: reference.documentID)
     }
@@ -177,13 +178,6 @@ enum ObjectReading {
       session.note(failure, of: document)
       return T(objectId: reference.documentID)
     }
-  }
-}
-
-extension ObjectReading.Session {
-  /// The document of a reference, once for each key that includes it.
-  fileprivate func included(_ reference: DocumentReference) -> [ObjectReading.Including] {
-    current.flatMap { $0.included(reference.path) }
   }
 }
 

@@ -31,8 +31,7 @@ extension ParseObject {
   @discardableResult
   public func save() async throws(ParseError) -> Self { try await saving(.save) }
 
-  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
-  /// else on any thread. Returns at once.
+  /// Same as the synchronous form. Calls `completion` once, on `callbackQueue` or on any thread.
   @preconcurrency
   public func save(
     callbackQueue: DispatchQueue? = nil,
@@ -53,8 +52,7 @@ extension ParseObject {
   @discardableResult
   public func create() async throws(ParseError) -> Self { try await saving(.create) }
 
-  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
-  /// else on any thread. Returns at once.
+  /// Same as the synchronous form. Calls `completion` once, on `callbackQueue` or on any thread.
   @preconcurrency
   public func create(
     callbackQueue: DispatchQueue? = nil,
@@ -73,8 +71,7 @@ extension ParseObject {
   @discardableResult
   public func replace() async throws(ParseError) -> Self { try await saving(.replace) }
 
-  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
-  /// else on any thread. Returns at once.
+  /// Same as the synchronous form. Calls `completion` once, on `callbackQueue` or on any thread.
   @preconcurrency
   public func replace(
     callbackQueue: DispatchQueue? = nil,
@@ -153,8 +150,7 @@ extension ParseObject {
     try await Self.query("objectId" == savedId()).include(includeKeys ?? []).first()
   }
 
-  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
-  /// else on any thread. Returns at once.
+  /// Same as the synchronous form. Calls `completion` once, on `callbackQueue` or on any thread.
   @preconcurrency
   public func fetch(
     includeKeys: [String]? = nil, callbackQueue: DispatchQueue? = nil,
@@ -187,8 +183,7 @@ extension ParseObject {
     try await reporting { try await Self.deletion([savedId()], ParseSwift.context).run() }
   }
 
-  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
-  /// else on any thread. Returns at once.
+  /// Same as the synchronous form. Calls `completion` once, on `callbackQueue` or on any thread.
   @preconcurrency
   public func delete(
     callbackQueue: DispatchQueue? = nil,

@@ -37,8 +37,7 @@ extension Sequence where Element: ParseObject {
     try await saving(.save, batchLimit, transaction)
   }
 
-  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
-  /// else on any thread. Returns at once.
+  /// Same as the synchronous form. Calls `completion` once, on `callbackQueue` or on any thread.
   @preconcurrency
   public func saveAll(
     batchLimit: Int? = nil, transaction: Bool = false, callbackQueue: DispatchQueue? = nil,
@@ -179,8 +178,7 @@ extension Sequence where Element: ParseObject {
     try await fetched(query(includeKeys).findReadable())
   }
 
-  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
-  /// else on any thread. Returns at once.
+  /// Same as the synchronous form. Calls `completion` once, on `callbackQueue` or on any thread.
   @preconcurrency
   public func fetchAll(
     includeKeys: [String]? = nil, callbackQueue: DispatchQueue? = nil,
@@ -251,8 +249,7 @@ extension Sequence where Element: ParseObject {
     }
   }
 
-  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
-  /// else on any thread. Returns at once.
+  /// Same as the synchronous form. Calls `completion` once, on `callbackQueue` or on any thread.
   @preconcurrency
   public func deleteAll(
     batchLimit: Int? = nil, transaction: Bool = false, callbackQueue: DispatchQueue? = nil,

@@ -24,7 +24,8 @@ public func near(key: String, geoPoint: ParseGeoPoint) -> QueryConstraint {
 public func withinRadians(
   key: String, geoPoint: ParseGeoPoint, distance: Double, sorted: Bool = true
 ) -> QueryConstraint {
-  let constraint = QueryConstraint(of: key) { _, context in
+  let center = sorted ? QueryConstraint.Center(key: key, point: geoPoint) : nil
+  return QueryConstraint(of: key, center: center) { _, context in
     if sorted { try QueryConstraint.refuseArrays(key, context) }
     guard distance >= 0 else {
       throw ParseError(.invalidQuery, "A distance is a number, 0 or greater.")
@@ -33,7 +34,6 @@ public func withinRadians(
     let meters = min(distance, .pi + 0.001) * 6_371_008.8
     return .whereField(key, isWithin: meters, metersOf: geoPoint.stored)
   }
-  return sorted ? constraint.sorted(by: .init(key: key, point: geoPoint)) : constraint
 }
 
 /// Same as `withinRadians(key:geoPoint:distance:sorted:)`, in miles: the radius is 3,958.8.

@@ -68,8 +68,7 @@ extension Query {
     }
   }
 
-  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
-  /// else on any thread. Returns at once.
+  /// Same as the synchronous form. Calls `completion` once, on `callbackQueue` or on any thread.
   @preconcurrency
   public func aggregate<Row: Decodable & Sendable>(
     by keys: [String], _ aggregates: [String: ParseAggregate], callbackQueue: DispatchQueue? = nil,

@@ -19,8 +19,7 @@ extension Query {
   /// Same as the synchronous form. Suspends instead of blocking the thread.
   public func find() async throws(ParseError) -> [T] { try await finding(.fail).objects }
 
-  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
-  /// else on any thread. Returns at once.
+  /// Same as the synchronous form. Calls `completion` once, on `callbackQueue` or on any thread.
   @preconcurrency
   public func find(
     callbackQueue: DispatchQueue? = nil,
@@ -44,8 +43,7 @@ extension Query {
     try await finding(.collect)
   }
 
-  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
-  /// else on any thread. Returns at once.
+  /// Same as the synchronous form. Calls `completion` once, on `callbackQueue` or on any thread.
   @preconcurrency
   public func findReadable(
     callbackQueue: DispatchQueue? = nil,
@@ -174,8 +172,7 @@ extension Query {
     try await checkedForAll().find()
   }
 
-  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
-  /// else on any thread. Returns at once.
+  /// Same as the synchronous form. Calls `completion` once, on `callbackQueue` or on any thread.
   @preconcurrency
   public func findAll(
     batchLimit: Int? = nil, callbackQueue: DispatchQueue? = nil,
@@ -207,8 +204,7 @@ extension Query {
     return first
   }
 
-  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
-  /// else on any thread. Returns at once.
+  /// Same as the synchronous form. Calls `completion` once, on `callbackQueue` or on any thread.
   @preconcurrency
   public func first(
     callbackQueue: DispatchQueue? = nil,
@@ -242,8 +238,7 @@ extension Query {
     }
   }
 
-  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
-  /// else on any thread. Returns at once.
+  /// Same as the synchronous form. Calls `completion` once, on `callbackQueue` or on any thread.
   @preconcurrency
   public func count(
     callbackQueue: DispatchQueue? = nil,
@@ -271,8 +266,7 @@ extension Query {
     }
   }
 
-  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
-  /// else on any thread. Returns at once.
+  /// Same as the synchronous form. Calls `completion` once, on `callbackQueue` or on any thread.
   @preconcurrency
   public func withCount(
     callbackQueue: DispatchQueue? = nil,
@@ -315,8 +309,7 @@ extension Query {
     }
   }
 
-  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
-  /// else on any thread. Returns at once.
+  /// Same as the synchronous form. Calls `completion` once, on `callbackQueue` or on any thread.
   @preconcurrency
   public func distinct<Value: Decodable & Sendable>(
     _ key: String, callbackQueue: DispatchQueue? = nil,

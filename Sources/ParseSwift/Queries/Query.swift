@@ -237,7 +237,7 @@ public struct Query<T: ParseObject>: Sendable {
   /// Nil for all.
   private var selectedKeys: [String]? {
     guard selection != nil || !exclusion.isEmpty else { return nil }
-    let all = FieldNames.of(T.self).subtracting(["objectId", "originalData"])
+    let all = Set(FieldNames.types(of: T.self).keys).subtracting(["objectId", "originalData"])
     var keys = selection.map { Set($0.map(Self.property)) } ?? all
     keys.subtract(exclusion)
     keys.formUnion(["createdAt", "updatedAt", "ACL"])

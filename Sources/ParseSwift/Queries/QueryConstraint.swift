@@ -42,8 +42,10 @@ public struct QueryConstraint: Sendable {
   init(_ filter: @escaping @Sendable (QueryContext) throws -> Filter) { self.filter = filter }
 
   /// A comparison of one key with one value.
+  ///
+  /// - Parameter comparison: That of a constraint which `relative(_:)` may take.
   init<Value: Encodable & Sendable>(
-    _ key: String, _ value: Value,
+    _ key: String, _ value: Value, _ comparison: Comparison.Operator? = nil,
     _ filter: @escaping @Sendable (FieldPath, Any) throws -> Filter
   ) {
     let constant = Constant(value)
@@ -51,14 +53,20 @@ public struct QueryConstraint: Sendable {
       try Self.reaching(key, $0, filter(Self.path(key), constant.stored(in: $0.firestore)))
     }
     isOfObjectAlone = true
+    self.comparison = comparison.map { Comparison(key: key, operator: $0, value: value) }
   }
 
   /// A condition of one key, whose names may lead through arrays.
+  ///
+  /// - Parameter center: Results are ordered by their distance from it, if the constraint is one of the
+  ///   query's own.
   init(
-    of key: String, _ filter: @escaping @Sendable (FieldPath, QueryContext) throws -> Filter
+    of key: String, center: Center? = nil,
+    _ filter: @escaping @Sendable (FieldPath, QueryContext) throws -> Filter
   ) {
     self.init { try Self.reaching(key, $0, filter(Self.path(key), $0)) }
     isOfObjectAlone = true
+    self.center = center
   }
 
   /// A condition made of others.
@@ -69,15 +77,6 @@ public struct QueryConstraint: Sendable {
     isOfObjectAlone = others.allSatisfy(\.isOfObjectAlone)
   }
 
-  /// The same, which `relative(_:)` may take.
-  fileprivate init<Value: Encodable & Sendable>(
-    _ key: String, _ comparison: Comparison.Operator, _ value: Value,
-    _ filter: @escaping @Sendable (FieldPath, Any) -> Filter
-  ) {
-    self.init(key, value, filter)
-    self.comparison = Comparison(key: key, operator: comparison, value: value)
-  }
-
   /// A search for words, which is a condition of a whole query.
   init(_ search: Search) {
     self.init { _ in
@@ -85,13 +84,6 @@ public struct QueryConstraint: Sendable {
         .invalidQuery, "A search for words is one of a query's own conditions, and the only one.")
     }
     self.search = search
-  }
-
-  /// Results are ordered by their distance, if the constraint is one of the query's own.
-  func sorted(by center: Center) -> QueryConstraint {
-    var constraint = self
-    constraint.center = center
-    return constraint
   }
 
   static func path(_ key: String) throws(ParseError) -> FieldPath {
@@ -177,22 +169,22 @@ public func equalTo<Value: Encodable & Sendable>(
 
 /// Matches objects whose property is greater than the value. Only numbers compare across types.
 public func > <Value: Encodable & Sendable>(key: String, value: Value) -> QueryConstraint {
-  QueryConstraint(key, .greater, value) { .whereField($0, isGreaterThan: $1) }
+  QueryConstraint(key, value, .greater) { .whereField($0, isGreaterThan: $1) }
 }
 
 /// Matches objects whose property is the value or greater. Only numbers compare across types.
 public func >= <Value: Encodable & Sendable>(key: String, value: Value) -> QueryConstraint {
-  QueryConstraint(key, .greaterOrEqual, value) { .whereField($0, isGreaterOrEqualTo: $1) }
+  QueryConstraint(key, value, .greaterOrEqual) { .whereField($0, isGreaterOrEqualTo: $1) }
 }
 
 /// Matches objects whose property is less than the value. Only numbers compare across types.
 public func < <Value: Encodable & Sendable>(key: String, value: Value) -> QueryConstraint {
-  QueryConstraint(key, .less, value) { .whereField($0, isLessThan: $1) }
+  QueryConstraint(key, value, .less) { .whereField($0, isLessThan: $1) }
 }
 
 /// Matches objects whose property is the value or less. Only numbers compare across types.
 public func <= <Value: Encodable & Sendable>(key: String, value: Value) -> QueryConstraint {
-  QueryConstraint(key, .lessOrEqual, value) { .whereField($0, isLessThanOrEqualTo: $1) }
+  QueryConstraint(key, value, .lessOrEqual) { .whereField($0, isLessThanOrEqualTo: $1) }
 }
 
 // MARK: - Presence

@@ -295,8 +295,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     }
   }
 
-  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
-  /// else on any thread. Returns at once.
+  /// Same as the synchronous form. Calls `completion` once, on `callbackQueue` or on any thread.
   @preconcurrency
   public func save(
     callbackQueue: DispatchQueue? = nil,
