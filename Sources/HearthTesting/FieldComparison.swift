@@ -31,8 +31,6 @@ struct FieldComparison {
       }
   }
 
-  private init(ignored: Set<String>) { self.ignored = ignored }
-
   /// The place of a value in a model: with indexes, and without them.
   struct Path {
     var text = ""

@@ -19,12 +19,8 @@ public final class TemporaryDatabase: Sendable {
 
   private let folder: String
   private let current: Guarded<Firestore>
-  private let settings: Guarded<Settings>
-
-  private struct Settings: @unchecked Sendable {
-    // Unchecked: a private copy that never changes.
-    let value: FirestoreSettings
-  }
+  // Unchecked: a private copy that never changes.
+  private nonisolated(unsafe) let settings: FirestoreSettings
 
   /// Opens a new database.
   ///
@@ -42,7 +38,7 @@ public final class TemporaryDatabase: Sendable {
       FileManager.default.temporaryDirectory
       .appendingPathComponent("hearth-testing-\(UUID().uuidString)").path
     path = folder + "/test.hearth"
-    self.settings = Guarded(Settings(value: own))
+    self.settings = own
     current = Guarded(try Firestore.open(at: path, settings: own))
   }
 
@@ -63,7 +59,7 @@ public final class TemporaryDatabase: Sendable {
   /// `Firestore.terminate()` and `Firestore.open(at:settings:)`.
   public func reopen() async throws {
     try await firestore.terminate()
-    let opened = try Firestore.open(at: path, settings: settings.withLock(\.value))
+    let opened = try Firestore.open(at: path, settings: settings)
     current.withLock { $0 = opened }
   }
 }

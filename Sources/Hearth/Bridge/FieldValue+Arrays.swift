@@ -24,7 +24,7 @@ extension FieldValue {
   ) -> FieldValue {
     var reader = UserDataReader(source: .element, database: nil)
     do {
-      let values = try reader.readElements(elements)
+      let values = try reader.readArray(elements)
       return FieldValue(transform(values), database: reader.referencedDatabase)
     } catch {
       return FieldValue(transform([]), validationError: error)

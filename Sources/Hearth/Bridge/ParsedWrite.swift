@@ -28,7 +28,7 @@ extension ParsedWrite {
     set data: [String: Any], merge: Merge? = nil, database: DatabaseIdentity?
   ) throws(Status) {
     var reader = UserDataReader(source: merge == nil ? .set : .mergeSet, database: database)
-    let body = try DocumentBody(encoding: reader.readDocument(data))
+    let body = try DocumentBody(encoding: reader.readFields(data))
     try self.init(body: body, merge: merge, reader: reader)
   }
 

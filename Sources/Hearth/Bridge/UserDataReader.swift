@@ -21,9 +21,6 @@ struct UserDataReader {
 
   typealias Transform = (field: FieldSegments, transform: FieldTransform)
 
-  /// The limit of nested maps and arrays; a field of the document is at depth 0.
-  static let deepest = Value.deepestNesting
-
   private let source: Source
   /// Nil if references may point to any database.
   private let database: DatabaseIdentity?
@@ -44,11 +41,6 @@ struct UserDataReader {
   init(source: Source, database: DatabaseIdentity?) {
     self.source = source
     self.database = database
-  }
-
-  /// Reads a whole document.
-  mutating func readDocument(_ data: [String: Any]) throws(Status) -> MapValue {
-    try readFields(data, depth: 0)
   }
 
   /// The change of one field in an update.
@@ -78,10 +70,6 @@ struct UserDataReader {
       source: allowsNestedArrays ? .arrayArgument : .argument, database: database)
     // A sentinel, the only input without a value, has been refused.
     return try reader.read(AnyBridge.kind(of: input), depth: 0, isElement: false) ?? .null
-  }
-
-  mutating func readElements(_ elements: [Any]) throws(Status) -> [Value] {
-    try readArray(elements, depth: 0)
   }
 
   /// Nil for a sentinel.
@@ -127,8 +115,9 @@ struct UserDataReader {
     }
   }
 
-  private mutating func readFields(
-    _ dictionary: [String: Any], depth: Int
+  /// Reads a whole document, or a map in it.
+  mutating func readFields(
+    _ dictionary: [String: Any], depth: Int = 0
   ) throws(Status) -> MapValue {
     try checkDepth(depth)
     var fields: [MapValue.Field] = []
@@ -144,7 +133,7 @@ struct UserDataReader {
     return MapValue(distinct: fields)
   }
 
-  private mutating func readArray(_ elements: [Any], depth: Int) throws(Status) -> [Value] {
+  mutating func readArray(_ elements: [Any], depth: Int = 0) throws(Status) -> [Value] {
     try checkDepth(depth)
     arrays += 1
     var values: [Value] = []
@@ -224,11 +213,11 @@ struct UserDataReader {
 
   /// Called before each deeper level, so that deeply nested data cannot overflow the stack.
   private func checkDepth(_ depth: Int) throws(Status) {
-    guard depth <= UserDataReader.deepest else {
+    guard depth <= Value.deepestNesting else {
       let subject = path.first.map { "Property \($0)" } ?? "The value"
       throw .invalidArgument(
         "\(subject) contains an invalid nested entity. "
-          + "Maps and arrays may be nested \(UserDataReader.deepest) levels deep.")
+          + "Maps and arrays may be nested \(Value.deepestNesting) levels deep.")
     }
   }
 

@@ -18,17 +18,9 @@ public struct Condition<Model: DocumentModel> {
 
   /// A filter on a value that is encoded as the model's would be. One that cannot be encoded is
   /// reported by the query.
-  init<Value: Encodable>(_ value: Value, _ make: (Any) -> Filter) {
+  init<Input>(_ input: @autoclosure () throws -> Input, _ make: (Input) -> Filter) {
     do {
-      filter = make(try plainValue(of: value))
-    } catch {
-      filter = Filter(invalid: error)
-    }
-  }
-
-  init<Value: Encodable>(anyOf values: [Value], _ make: ([Any]) -> Filter) {
-    do {
-      filter = make(try plainValues(of: values))
+      filter = make(try input())
     } catch {
       filter = Filter(invalid: error)
     }
@@ -63,43 +55,43 @@ extension Condition {
 extension QueryField where Value: Encodable {
   /// The field equals the value.
   public static func == (field: QueryField, value: Value) -> Condition<Model> {
-    Condition(value) { .whereField(field.path, isEqualTo: $0) }
+    Condition(try plainValue(of: value)) { .whereField(field.path, isEqualTo: $0) }
   }
 
   /// The field is there, not null, and another value.
   public static func != (field: QueryField, value: Value) -> Condition<Model> {
-    Condition(value) { .whereField(field.path, isNotEqualTo: $0) }
+    Condition(try plainValue(of: value)) { .whereField(field.path, isNotEqualTo: $0) }
   }
 
   /// The field is less than the value.
   public static func < (field: QueryField, value: Value) -> Condition<Model> {
-    Condition(value) { .whereField(field.path, isLessThan: $0) }
+    Condition(try plainValue(of: value)) { .whereField(field.path, isLessThan: $0) }
   }
 
   /// The field is less than the value, or equal.
   public static func <= (field: QueryField, value: Value) -> Condition<Model> {
-    Condition(value) { .whereField(field.path, isLessThanOrEqualTo: $0) }
+    Condition(try plainValue(of: value)) { .whereField(field.path, isLessThanOrEqualTo: $0) }
   }
 
   /// The field is greater than the value.
   public static func > (field: QueryField, value: Value) -> Condition<Model> {
-    Condition(value) { .whereField(field.path, isGreaterThan: $0) }
+    Condition(try plainValue(of: value)) { .whereField(field.path, isGreaterThan: $0) }
   }
 
   /// The field is greater than the value, or equal.
   public static func >= (field: QueryField, value: Value) -> Condition<Model> {
-    Condition(value) { .whereField(field.path, isGreaterOrEqualTo: $0) }
+    Condition(try plainValue(of: value)) { .whereField(field.path, isGreaterOrEqualTo: $0) }
   }
 
   /// The field is one of at most 30 values.
   public func `in`(_ values: [Value]) -> Condition<Model> {
-    Condition(anyOf: values) { .whereField(path, in: $0) }
+    Condition(try plainValues(of: values)) { .whereField(path, in: $0) }
   }
 
   /// The field is there, not null, and none of at most 10 values. Nothing matches if one of them is
   /// null. With no value or with more than 10, the query fails with `invalidArgument` when it is used.
   public func notIn(_ values: [Value]) -> Condition<Model> {
-    Condition(anyOf: values) { .whereField(path, notIn: $0) }
+    Condition(try plainValues(of: values)) { .whereField(path, notIn: $0) }
   }
 }
 
@@ -108,21 +100,21 @@ extension QueryField {
   public func contains<Element: Encodable>(
     _ element: Element
   ) -> Condition<Model> where Value == [Element] {
-    Condition(element) { .whereField(path, arrayContains: $0) }
+    Condition(try plainValue(of: element)) { .whereField(path, arrayContains: $0) }
   }
 
   /// The array has an element that equals one of at most 30 values.
   public func contains<Element: Encodable>(
     anyOf elements: [Element]
   ) -> Condition<Model> where Value == [Element] {
-    Condition(anyOf: elements) { .whereField(path, arrayContainsAny: $0) }
+    Condition(try plainValues(of: elements)) { .whereField(path, arrayContainsAny: $0) }
   }
 }
 
 extension QueryField where Value: Encodable {
   /// The field is one of the values, which may be any number.
   public func inSet(_ values: [Value]) -> Condition<Model> {
-    Condition(anyOf: values) { .whereField(path, inSet: $0) }
+    Condition(try plainValues(of: values)) { .whereField(path, inSet: $0) }
   }
 }
 
@@ -131,14 +123,14 @@ extension QueryField {
   public func contains<Element: Encodable>(
     allOf elements: [Element]
   ) -> Condition<Model> where Value == [Element] {
-    Condition(anyOf: elements) { .whereField(path, arrayContainsAll: $0) }
+    Condition(try plainValues(of: elements)) { .whereField(path, arrayContainsAll: $0) }
   }
 
   /// The array has no other elements than these, of any number.
   public func isContained<Element: Encodable>(
     in elements: [Element]
   ) -> Condition<Model> where Value == [Element] {
-    Condition(anyOf: elements) { .whereField(path, arrayContainedIn: $0) }
+    Condition(try plainValues(of: elements)) { .whereField(path, arrayContainedIn: $0) }
   }
 }
 

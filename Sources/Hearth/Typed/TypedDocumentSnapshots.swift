@@ -6,15 +6,13 @@ public struct TypedDocumentSnapshots<Model: DocumentModel>: AsyncSequence, Senda
 
   let reference: DocumentReference
 
-  public func makeAsyncIterator() -> Iterator { Iterator(reference.snapshots.makeAsyncIterator()) }
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(snapshots: reference.snapshots.makeAsyncIterator())
+  }
 
   /// Listens from its creation until it is released, or the task of its `next()` is cancelled.
   public struct Iterator: AsyncIteratorProtocol {
-    private var snapshots: DocumentReference.DocumentSnapshotsSequence.Iterator
-
-    init(_ snapshots: DocumentReference.DocumentSnapshotsSequence.Iterator) {
-      self.snapshots = snapshots
-    }
+    fileprivate var snapshots: DocumentReference.DocumentSnapshotsSequence.Iterator
 
     public mutating func next() async throws -> Model?? { try await next(isolation: #isolation) }
 

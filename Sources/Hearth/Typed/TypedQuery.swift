@@ -131,18 +131,19 @@ extension TypedQueryable {
   public func sum<Value: Numeric>(
     _ field: KeyPath<Model.Fields, Field<Value>>
   ) async throws -> Double {
-    let sum = AggregateField.sum(Model.fields[keyPath: field].path)
-    let found = try await untyped.aggregate([sum]).getAggregation(source: .server)
-    return (found.get(sum) as? NSNumber)?.doubleValue ?? 0
+    try await number(AggregateField.sum(Model.fields[keyPath: field].path)) ?? 0
   }
 
   /// The mean of the numbers in a field; nil if there are none.
   public func average<Value: Numeric>(
     _ field: KeyPath<Model.Fields, Field<Value>>
   ) async throws -> Double? {
-    let average = AggregateField.average(Model.fields[keyPath: field].path)
-    let found = try await untyped.aggregate([average]).getAggregation(source: .server)
-    return (found.get(average) as? NSNumber)?.doubleValue
+    try await number(AggregateField.average(Model.fields[keyPath: field].path))
+  }
+
+  private func number(_ field: AggregateField) async throws -> Double? {
+    let found = try await untyped.aggregate([field]).getAggregation(source: .server)
+    return (found.get(field) as? NSNumber)?.doubleValue
   }
 }
 

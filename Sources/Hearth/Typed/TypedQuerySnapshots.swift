@@ -5,13 +5,13 @@ public struct TypedQuerySnapshots<Model: DocumentModel>: AsyncSequence, Sendable
 
   let query: Query
 
-  public func makeAsyncIterator() -> Iterator { Iterator(query.snapshots.makeAsyncIterator()) }
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(snapshots: query.snapshots.makeAsyncIterator())
+  }
 
   /// Listens from its creation until it is released, or the task of its `next()` is cancelled.
   public struct Iterator: AsyncIteratorProtocol {
-    private var snapshots: Query.QuerySnapshotsSequence.Iterator
-
-    init(_ snapshots: Query.QuerySnapshotsSequence.Iterator) { self.snapshots = snapshots }
+    fileprivate var snapshots: Query.QuerySnapshotsSequence.Iterator
 
     public mutating func next() async throws -> [Model]? { try await next(isolation: #isolation) }
 

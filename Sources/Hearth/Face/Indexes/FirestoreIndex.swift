@@ -31,32 +31,24 @@ public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
     let kind: IndexDefinition.Component.Kind
 
     /// The field's values in ascending order.
-    public static func ascending(_ field: String) -> Field { Field(field, .ascending) }
+    public static func ascending(_ field: String) -> Field { Field(.dotted(field), .ascending) }
     /// The field's values in descending order.
-    public static func descending(_ field: String) -> Field { Field(field, .descending) }
+    public static func descending(_ field: String) -> Field { Field(.dotted(field), .descending) }
     /// Every distinct element of an array, for `array-contains`.
-    public static func contains(_ field: String) -> Field { Field(field, .contains) }
+    public static func contains(_ field: String) -> Field { Field(.dotted(field), .contains) }
 
     /// The field's values in ascending order.
-    public static func ascending(_ field: FieldPath) -> Field { Field(field, .ascending) }
+    public static func ascending(_ field: FieldPath) -> Field { Field(.path(field), .ascending) }
     /// The field's values in descending order.
-    public static func descending(_ field: FieldPath) -> Field { Field(field, .descending) }
+    public static func descending(_ field: FieldPath) -> Field { Field(.path(field), .descending) }
     /// Every distinct element of an array, for `array-contains`.
-    public static func contains(_ field: FieldPath) -> Field { Field(field, .contains) }
+    public static func contains(_ field: FieldPath) -> Field { Field(.path(field), .contains) }
 
     /// The cell of a `GeoPoint`, for regions: circles, boxes and polygons. The index has no other
     /// field.
-    public static func cells(_ field: String) -> Field { Field(field, .cells) }
+    public static func cells(_ field: String) -> Field { Field(.dotted(field), .cells) }
     /// The cell of a `GeoPoint`; see `cells(_:)`.
-    public static func cells(_ field: FieldPath) -> Field { Field(field, .cells) }
-
-    private init(_ field: String, _ kind: IndexDefinition.Component.Kind) {
-      self.init(.dotted(field), kind)
-    }
-
-    private init(_ field: FieldPath, _ kind: IndexDefinition.Component.Kind) {
-      self.init(.path(field), kind)
-    }
+    public static func cells(_ field: FieldPath) -> Field { Field(.path(field), .cells) }
 
     private init(_ field: Result<FieldSegments, Status>, _ kind: IndexDefinition.Component.Kind) {
       self.field =

@@ -25,88 +25,82 @@ public final class AggregateField: NSObject, Sendable {
   /// An integer if every number is one and the sum fits, otherwise a double. 0 if there are no
   /// numbers.
   public class func sum(_ field: String) -> AggregateField {
-    make("sum", call: "sum", field) { .sum($0) }
+    make("sum", field, .dotted(field)) { .sum($0) }
   }
   /// The same for a field given as a `FieldPath`.
   public class func sum(_ path: FieldPath) -> AggregateField {
-    make("sum", call: "sum", path) { .sum($0) }
+    make("sum", path, .path(path)) { .sum($0) }
   }
 
   /// The mean of the numbers in a field. `NSNull` if there are no numbers.
   public class func average(_ field: String) -> AggregateField {
-    make("average", call: "avg", field) { .average($0) }
+    make("average", call: "avg", field, .dotted(field)) { .average($0) }
   }
   /// The same for a field given as a `FieldPath`.
   public class func average(_ path: FieldPath) -> AggregateField {
-    make("average", call: "avg", path) { .average($0) }
+    make("average", call: "avg", path, .path(path)) { .average($0) }
   }
 
   /// The smallest value of a field that is not null, in Firestore's order of all values. `NSNull` if
   /// there is none. Of equal numbers, such as 1 and 1.0, the integer is returned.
   public class func minimum(_ field: String) -> AggregateField {
-    make("minimum", call: "min", field) { .minimum($0) }
+    make("minimum", call: "min", field, .dotted(field)) { .minimum($0) }
   }
   /// The same for a field given as a `FieldPath`.
   public class func minimum(_ path: FieldPath) -> AggregateField {
-    make("minimum", call: "min", path) { .minimum($0) }
+    make("minimum", call: "min", path, .path(path)) { .minimum($0) }
   }
 
   /// The largest value of a field that is not null; see `minimum(_:)`.
   public class func maximum(_ field: String) -> AggregateField {
-    make("maximum", call: "max", field) { .maximum($0) }
+    make("maximum", call: "max", field, .dotted(field)) { .maximum($0) }
   }
   /// The same for a field given as a `FieldPath`.
   public class func maximum(_ path: FieldPath) -> AggregateField {
-    make("maximum", call: "max", path) { .maximum($0) }
+    make("maximum", call: "max", path, .path(path)) { .maximum($0) }
   }
 
   /// The number of different values of a field that are not null. 1 equals 1.0.
   public class func countDistinct(_ field: String) -> AggregateField {
-    make("countDistinct", call: "countDistinct", field) { .distinct($0) }
+    make("countDistinct", field, .dotted(field)) { .distinct($0) }
   }
   /// The same for a field given as a `FieldPath`.
   public class func countDistinct(_ path: FieldPath) -> AggregateField {
-    make("countDistinct", call: "countDistinct", path) { .distinct($0) }
+    make("countDistinct", path, .path(path)) { .distinct($0) }
   }
 
   /// The number of values of a field that are not null.
   public class func countValues(_ field: String) -> AggregateField {
-    make("countValues", call: "countValues", field) { .values($0) }
+    make("countValues", field, .dotted(field)) { .values($0) }
   }
   /// The same for a field given as a `FieldPath`.
   public class func countValues(_ path: FieldPath) -> AggregateField {
-    make("countValues", call: "countValues", path) { .values($0) }
+    make("countValues", path, .path(path)) { .values($0) }
   }
 
   /// The sum of the different numbers in a field: equal ones, such as 1 and 1.0, are added once.
   public class func sumDistinct(_ field: String) -> AggregateField {
-    make("sumDistinct", call: "sumDistinct", field) { .distinctSum($0) }
+    make("sumDistinct", field, .dotted(field)) { .distinctSum($0) }
   }
   /// The same for a field given as a `FieldPath`.
   public class func sumDistinct(_ path: FieldPath) -> AggregateField {
-    make("sumDistinct", call: "sumDistinct", path) { .distinctSum($0) }
+    make("sumDistinct", path, .path(path)) { .distinctSum($0) }
   }
 
   /// The mean of the different numbers in a field. `NSNull` if there are no numbers.
   public class func averageDistinct(_ field: String) -> AggregateField {
-    make("averageDistinct", call: "averageDistinct", field) { .distinctAverage($0) }
+    make("averageDistinct", field, .dotted(field)) { .distinctAverage($0) }
   }
   /// The same for a field given as a `FieldPath`.
   public class func averageDistinct(_ path: FieldPath) -> AggregateField {
-    make("averageDistinct", call: "averageDistinct", path) { .distinctAverage($0) }
+    make("averageDistinct", path, .path(path)) { .distinctAverage($0) }
   }
 
   private class func make(
-    _ name: String, call: String, _ field: String, _ kind: (FieldSegments) -> Aggregation.Kind
+    _ function: String, call: String? = nil, _ name: some CustomStringConvertible,
+    _ field: Result<FieldSegments, Status>, _ kind: (FieldSegments) -> Aggregation.Kind
   ) -> AggregateField {
-    AggregateField(
-      "\(name)(\(field))", call: "\(call)(\(field))", Result.dotted(field).map(kind))
-  }
-
-  private class func make(
-    _ name: String, call: String, _ path: FieldPath, _ kind: (FieldSegments) -> Aggregation.Kind
-  ) -> AggregateField {
-    AggregateField("\(name)(\(path))", call: "\(call)(\(path))", Result.path(path).map(kind))
+    AggregateField("\(function)(\(name))", call: "\(call ?? function)(\(name))", field.map(kind))
   }
 
   /// Whether this is a count, which needs no field.

@@ -30,19 +30,6 @@ public final class Filter: NSObject {
   let content: Content
   private let depth: Int
 
-  private convenience init(
-    _ field: String, _ operator: StructuredQuery.Comparison.Operator, _ value: Any
-  ) {
-    // As in Firestore, a dotted string may also be `__name__`.
-    self.init(.field(.dotted(field), `operator`, value))
-  }
-
-  private convenience init(
-    _ path: FieldPath, _ operator: StructuredQuery.Comparison.Operator, _ value: Any
-  ) {
-    self.init(.field(.path(path), `operator`, value))
-  }
-
   private init(_ content: Content) {
     self.content = content
     depth = 0
@@ -52,13 +39,6 @@ public final class Filter: NSObject {
   private init(_ content: Content, of filters: [Filter]) {
     depth = 1 + (filters.map(\.depth).max() ?? 0)
     self.content = depth > Filter.deepest ? .tooDeep : content
-  }
-
-  private convenience init(
-    _ field: Result<FieldSegments, Status>, isArray: Bool = false, in query: Query,
-    _ other: Result<FieldSegments, Status>
-  ) {
-    self.init(.results(field, isArray: isArray, query, other))
   }
 
   private convenience init(
@@ -93,98 +73,95 @@ public final class Filter: NSObject {
 
   /// Matches documents whose `field` equals `value`. Null equals null, and NaN equals NaN.
   public class func whereField(_ field: String, isEqualTo value: Any) -> Filter {
-    Filter(field, .equal, value)
+    Filter(.field(.dotted(field), .equal, value))
   }
   /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, isEqualTo value: Any) -> Filter {
-    Filter(path, .equal, value)
+    Filter(.field(.path(path), .equal, value))
   }
 
   /// Matches documents that have `field`, if it is not null and does not equal `value`.
   public class func whereField(_ field: String, isNotEqualTo value: Any) -> Filter {
-    Filter(field, .notEqual, value)
+    Filter(.field(.dotted(field), .notEqual, value))
   }
   /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, isNotEqualTo value: Any) -> Filter {
-    Filter(path, .notEqual, value)
+    Filter(.field(.path(path), .notEqual, value))
   }
 
-  /// Matches documents whose `field` is greater than `value`. Only values of one type compare; all
-  /// numbers are one type.
+  /// Matches documents whose `field` is greater than `value`; see `whereField(_:isLessThan:)`.
   public class func whereField(_ field: String, isGreaterThan value: Any) -> Filter {
-    Filter(field, .greaterThan, value)
+    Filter(.field(.dotted(field), .greaterThan, value))
   }
   /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, isGreaterThan value: Any) -> Filter {
-    Filter(path, .greaterThan, value)
+    Filter(.field(.path(path), .greaterThan, value))
   }
 
-  /// Matches documents whose `field` is greater than or equal to `value`. Only values of one type
-  /// compare; all numbers are one type.
+  /// Matches documents whose `field` is at least `value`; see `whereField(_:isLessThan:)`.
   public class func whereField(_ field: String, isGreaterOrEqualTo value: Any) -> Filter {
-    Filter(field, .greaterThanOrEqual, value)
+    Filter(.field(.dotted(field), .greaterThanOrEqual, value))
   }
   /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, isGreaterOrEqualTo value: Any) -> Filter {
-    Filter(path, .greaterThanOrEqual, value)
+    Filter(.field(.path(path), .greaterThanOrEqual, value))
   }
 
   /// Matches documents whose `field` is less than `value`. Only values of one type compare; all
   /// numbers are one type.
   public class func whereField(_ field: String, isLessThan value: Any) -> Filter {
-    Filter(field, .lessThan, value)
+    Filter(.field(.dotted(field), .lessThan, value))
   }
   /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, isLessThan value: Any) -> Filter {
-    Filter(path, .lessThan, value)
+    Filter(.field(.path(path), .lessThan, value))
   }
 
-  /// Matches documents whose `field` is less than or equal to `value`. Only values of one type
-  /// compare; all numbers are one type.
+  /// Matches documents whose `field` is at most `value`; see `whereField(_:isLessThan:)`.
   public class func whereField(_ field: String, isLessThanOrEqualTo value: Any) -> Filter {
-    Filter(field, .lessThanOrEqual, value)
+    Filter(.field(.dotted(field), .lessThanOrEqual, value))
   }
   /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, isLessThanOrEqualTo value: Any) -> Filter {
-    Filter(path, .lessThanOrEqual, value)
+    Filter(.field(.path(path), .lessThanOrEqual, value))
   }
 
   /// Matches documents whose `field` is an array with an element equal to `value`. Null and NaN
   /// never match.
   public class func whereField(_ field: String, arrayContains value: Any) -> Filter {
-    Filter(field, .arrayContains, value)
+    Filter(.field(.dotted(field), .arrayContains, value))
   }
   /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, arrayContains value: Any) -> Filter {
-    Filter(path, .arrayContains, value)
+    Filter(.field(.path(path), .arrayContains, value))
   }
 
   /// Matches documents whose `field` is an array with an element equal to one of at most 30 values.
   public class func whereField(_ field: String, arrayContainsAny values: [Any]) -> Filter {
-    Filter(field, .arrayContainsAny, values)
+    Filter(.field(.dotted(field), .arrayContainsAny, values))
   }
   /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, arrayContainsAny values: [Any]) -> Filter {
-    Filter(path, .arrayContainsAny, values)
+    Filter(.field(.path(path), .arrayContainsAny, values))
   }
 
   /// Matches documents whose `field` equals one of at most 30 values.
   public class func whereField(_ field: String, in values: [Any]) -> Filter {
-    Filter(field, .in, values)
+    Filter(.field(.dotted(field), .in, values))
   }
   /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, in values: [Any]) -> Filter {
-    Filter(path, .in, values)
+    Filter(.field(.path(path), .in, values))
   }
 
   /// Matches documents that have `field`, if it is not null and equals none of at most 10 values.
   /// With null among the values nothing matches.
   public class func whereField(_ field: String, notIn values: [Any]) -> Filter {
-    Filter(field, .notIn, values)
+    Filter(.field(.dotted(field), .notIn, values))
   }
   /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, notIn values: [Any]) -> Filter {
-    Filter(path, .notIn, values)
+    Filter(.field(.path(path), .notIn, values))
   }
 
   /// Matches documents that match at least one of `filters`. A single filter is used as it is; an
@@ -208,68 +185,68 @@ extension Filter {
   ///
   /// A set of document ids reads these documents and no others.
   public class func whereField(_ field: String, inSet values: [Any]) -> Filter {
-    Filter(field, .inSet, values)
+    Filter(.field(.dotted(field), .inSet, values))
   }
   /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, inSet values: [Any]) -> Filter {
-    Filter(path, .inSet, values)
+    Filter(.field(.path(path), .inSet, values))
   }
 
   /// Matches documents whose `field` is an array with elements equal to each of at most 30 values.
   /// Null and NaN never match.
   public class func whereField(_ field: String, arrayContainsAll values: [Any]) -> Filter {
-    Filter(field, .arrayContainsAll, values)
+    Filter(.field(.dotted(field), .arrayContainsAll, values))
   }
   /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, arrayContainsAll values: [Any]) -> Filter {
-    Filter(path, .arrayContainsAll, values)
+    Filter(.field(.path(path), .arrayContainsAll, values))
   }
 
   /// Matches documents whose `field` is an array with no other elements than `values`, which may be any
   /// number: an empty array matches. Null and NaN never match.
   public class func whereField(_ field: String, arrayContainedIn values: [Any]) -> Filter {
-    Filter(field, .arrayContainedIn, values)
+    Filter(.field(.dotted(field), .arrayContainedIn, values))
   }
   /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, arrayContainedIn values: [Any]) -> Filter {
-    Filter(path, .arrayContainedIn, values)
+    Filter(.field(.path(path), .arrayContainedIn, values))
   }
 
   /// Matches documents whose `field` is a string that begins with `prefix`, byte by byte in UTF-8.
   /// An index on the field serves it.
   public class func whereField(_ field: String, hasPrefix prefix: String) -> Filter {
-    Filter(field, .hasPrefix, prefix)
+    Filter(.field(.dotted(field), .hasPrefix, prefix))
   }
   /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, hasPrefix prefix: String) -> Filter {
-    Filter(path, .hasPrefix, prefix)
+    Filter(.field(.path(path), .hasPrefix, prefix))
   }
 
   /// Matches documents whose `field` is a string that ends with `suffix`, byte by byte in UTF-8.
   public class func whereField(_ field: String, hasSuffix suffix: String) -> Filter {
-    Filter(field, .hasSuffix, suffix)
+    Filter(.field(.dotted(field), .hasSuffix, suffix))
   }
   /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, hasSuffix suffix: String) -> Filter {
-    Filter(path, .hasSuffix, suffix)
+    Filter(.field(.path(path), .hasSuffix, suffix))
   }
 
   /// Matches documents whose `field` is a string that contains `text`, byte by byte in UTF-8.
   public class func whereField(_ field: String, containsText text: String) -> Filter {
-    Filter(field, .containsText, text)
+    Filter(.field(.dotted(field), .containsText, text))
   }
   /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, containsText text: String) -> Filter {
-    Filter(path, .containsText, text)
+    Filter(.field(.path(path), .containsText, text))
   }
 
   /// Matches documents whose `field` is a string that equals `text` if both are `lowercased()`.
   public class func whereField(_ field: String, equalsIgnoringCase text: String) -> Filter {
-    Filter(field, .equalsIgnoringCase, text)
+    Filter(.field(.dotted(field), .equalsIgnoringCase, text))
   }
   /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, equalsIgnoringCase text: String) -> Filter {
-    Filter(path, .equalsIgnoringCase, text)
+    Filter(.field(.path(path), .equalsIgnoringCase, text))
   }
 
   /// Matches documents whose `field` equals a value that some result of `query` has in `other`; by
@@ -283,13 +260,13 @@ extension Filter {
   public class func whereField(
     _ field: String, isInResultsOf query: Query, field other: FieldPath = .documentID()
   ) -> Filter {
-    Filter(.dotted(field), in: query, .path(other))
+    Filter(.results(.dotted(field), isArray: false, query, .path(other)))
   }
   /// The same for a field given as a `FieldPath`.
   public class func whereField(
     _ path: FieldPath, isInResultsOf query: Query, field other: FieldPath = .documentID()
   ) -> Filter {
-    Filter(.path(path), in: query, .path(other))
+    Filter(.results(.path(path), isArray: false, query, .path(other)))
   }
 
   /// Matches documents whose `field` is an array with an element that equals a value which some
@@ -298,14 +275,14 @@ extension Filter {
     _ field: String, arrayContainsAnyInResultsOf query: Query,
     field other: FieldPath = .documentID()
   ) -> Filter {
-    Filter(.dotted(field), isArray: true, in: query, .path(other))
+    Filter(.results(.dotted(field), isArray: true, query, .path(other)))
   }
   /// The same for a field given as a `FieldPath`.
   public class func whereField(
     _ path: FieldPath, arrayContainsAnyInResultsOf query: Query,
     field other: FieldPath = .documentID()
   ) -> Filter {
-    Filter(.path(path), isArray: true, in: query, .path(other))
+    Filter(.results(.path(path), isArray: true, query, .path(other)))
   }
 
   /// Matches documents that some result of `query` refers to: its `field` is a reference to the
@@ -316,11 +293,11 @@ extension Filter {
   ///
   /// `notFilter` of it matches the documents that no result refers to.
   public class func exists(in query: Query, referringBy field: String) -> Filter {
-    Filter(.success(.documentID), in: query, .dotted(field))
+    Filter(.results(.success(.documentID), isArray: false, query, .dotted(field)))
   }
   /// The same for a field given as a `FieldPath`.
   public class func exists(in query: Query, referringBy path: FieldPath) -> Filter {
-    Filter(.success(.documentID), in: query, .path(path))
+    Filter(.results(.success(.documentID), isArray: false, query, .path(path)))
   }
 
   /// Matches documents whose `field` is a string in which a regular expression is found.
@@ -515,7 +492,7 @@ extension Filter {
     return { data in
       try reporting {
         var reader = UserDataReader(source: .argument, database: database)
-        return try passes(reader.readDocument(data))
+        return try passes(reader.readFields(data))
       }
     }
   }
@@ -549,6 +526,7 @@ extension Duration {
 
 extension Result where Success == FieldSegments, Failure == Status {
   /// The field with a name in which dots lead into maps.
+  // As in Firestore, a dotted string may also be `__name__`.
   static func dotted(_ field: String) -> Self {
     Result { () throws(Status) in try FieldSegments(dotted: field) }
   }

@@ -152,7 +152,7 @@ public struct GroupedAggregateQuery: Sendable, Readable {
   private func groups(_ groups: [QueryGroup]) -> [AggregateGroup] {
     // Only a valid query has groups.
     let places = AggregateGroup.Places(self, fields.compactMap { try? $0.get() })
-    return groups.map { AggregateGroup(places, $0) }
+    return groups.map { AggregateGroup(places: places, group: $0) }
   }
 
   // MARK: Listening
@@ -193,24 +193,16 @@ public struct GroupedAggregateQuery: Sendable, Readable {
   func checked(in firestore: Firestore? = nil) throws(Status) -> GroupedQuery {
     if let error { throw error }
     let results = try query.checked(in: firestore)
-    var keys: [FieldSegments] = []
-    for field in fields { keys.append(try field.get()) }
-    let positions = Dictionary(
-      zip(keys, keys.indices), uniquingKeysWith: { first, _ in first })
-    let aggregatePositions = Dictionary(
-      zip(aggregates, aggregates.indices), uniquingKeysWith: { first, _ in first })
+    let keys = try fields.map { field throws(Status) in try field.get() }
+    let places = AggregateGroup.Places(self, keys)
     func position(of aggregate: AggregateField) throws(Status) -> FieldSegments {
-      guard let index = aggregatePositions[aggregate] else {
+      guard let index = places.aggregates[aggregate] else {
         throw .invalidArgument("'\(aggregate.call)' was not requested in the aggregation query")
       }
       return GroupedQuery.field(ofAggregation: index)
     }
-    var aggregations: [Aggregation] = []
-    for aggregate in aggregates { aggregations.append(Aggregation(try aggregate.kind.get())) }
-    // `AggregateGroup.count`.
-    if !aggregates.contains(where: \.isCount) {
-      aggregations.append(Aggregation(.count(upTo: nil)))
-    }
+    var aggregations = try aggregates.map { one throws(Status) in Aggregation(try one.kind.get()) }
+    if places.count == aggregates.count { aggregations.append(Aggregation(.count(upTo: nil))) }
     var grouped = GroupedQuery(results, by: keys, aggregations)
     grouped.limit = limit
     grouped.offset = offset
@@ -226,7 +218,7 @@ public struct GroupedAggregateQuery: Sendable, Readable {
       case .aggregate(let aggregate): field = try position(of: aggregate)
       case .field(let name):
         let name = try name.get()
-        guard let index = positions[name] else {
+        guard let index = places.fields[name] else {
           throw .invalidArgument("The query does not group by \(name.canonicalText).")
         }
         field = GroupedQuery.field(ofKey: index)
@@ -258,13 +250,8 @@ public struct AggregateGroup: Sendable {
     }
   }
 
-  private let places: Places
-  private let group: QueryGroup
-
-  fileprivate init(_ places: Places, _ group: QueryGroup) {
-    self.places = places
-    self.group = group
-  }
+  fileprivate let places: Places
+  fileprivate let group: QueryGroup
 
   /// The value of a field that all documents of the group have; `NSNull` for documents without it. Nil
   /// for a field that the query does not group by.

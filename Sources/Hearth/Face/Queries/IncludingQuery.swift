@@ -144,7 +144,8 @@ public struct IncludingQuery: Sendable, Readable {
     let project = query.structured.projecting
     let shown = try result.documents.map { try project?($0) ?? $0 }
     return IncludingSnapshot(
-      self, QuerySnapshot(query, first: shown), result.documents, result.included)
+      results: QuerySnapshot(query, first: shown), query: self, stored: result.documents,
+      included: result.included)
   }
 
   /// Calls `listener` with the results and what they include, and again after each commit that changes
@@ -173,7 +174,8 @@ public struct IncludingQuery: Sendable, Readable {
 
   func shown(_ event: ResultEvent) -> IncludingSnapshot {
     IncludingSnapshot(
-      self, QuerySnapshot(query, event), event.list.documents, event.included)
+      results: QuerySnapshot(query, event), query: self, stored: event.list.documents,
+      included: event.included)
   }
 
   func checked(in firestore: Firestore? = nil) throws(Status) -> JoinedQuery {
@@ -190,19 +192,9 @@ public struct IncludingSnapshot: Sendable {
   /// The results without what they include: with the changes of a listener, and its token. A commit
   /// that changes only included documents leaves the results without changes.
   public let results: QuerySnapshot
-  private let query: IncludingQuery
-  private let stored: [StoredDocument]
-  private let included: IncludedDocuments?
-
-  fileprivate init(
-    _ query: IncludingQuery, _ results: QuerySnapshot, _ stored: [StoredDocument],
-    _ included: IncludedDocuments?
-  ) {
-    self.query = query
-    self.results = results
-    self.stored = stored
-    self.included = included
-  }
+  fileprivate let query: IncludingQuery
+  fileprivate let stored: [StoredDocument]
+  fileprivate let included: IncludedDocuments?
 
   /// The results, in the query's order.
   public var documents: [IncludingDocument] {

@@ -12,7 +12,7 @@ extension Query {
   /// A query with an invalid condition fails with `invalidArgument` when it is used.
   public func whereFilter(_ filter: Filter) -> Query {
     changed { query throws(Status) in
-      let reader = FilterReader(firestore.databaseIdentity, query.scope)
+      let reader = FilterReader(database: firestore.databaseIdentity, scope: query.scope)
       guard let filter = try reader.read(filter) else { return }
       try query.refuseConflicts(with: filter)
       query.add(filter)
@@ -50,8 +50,7 @@ extension Query {
     whereFilter(.whereField(path, isLessThan: value))
   }
 
-  /// Matches documents whose `field` is less than or equal to `value`. Only values of one type
-  /// compare; all numbers are one type.
+  /// Matches documents whose `field` is at most `value`; see `whereField(_:isLessThan:)`.
   public func whereField(_ field: String, isLessThanOrEqualTo value: Any) -> Query {
     whereFilter(.whereField(field, isLessThanOrEqualTo: value))
   }
@@ -61,8 +60,7 @@ extension Query {
     whereFilter(.whereField(path, isLessThanOrEqualTo: value))
   }
 
-  /// Matches documents whose `field` is greater than `value`. Only values of one type compare; all
-  /// numbers are one type.
+  /// Matches documents whose `field` is greater than `value`; see `whereField(_:isLessThan:)`.
   public func whereField(_ field: String, isGreaterThan value: Any) -> Query {
     whereFilter(.whereField(field, isGreaterThan: value))
   }
@@ -72,8 +70,7 @@ extension Query {
     whereFilter(.whereField(path, isGreaterThan: value))
   }
 
-  /// Matches documents whose `field` is greater than or equal to `value`. Only values of one type
-  /// compare; all numbers are one type.
+  /// Matches documents whose `field` is at least `value`; see `whereField(_:isLessThan:)`.
   public func whereField(_ field: String, isGreaterThanOrEqualTo value: Any) -> Query {
     whereFilter(.whereField(field, isGreaterOrEqualTo: value))
   }
@@ -132,11 +129,6 @@ extension Query {
 private struct FilterReader {
   let database: DatabaseIdentity
   let scope: StructuredQuery.Scope
-
-  init(_ database: DatabaseIdentity, _ scope: StructuredQuery.Scope) {
-    self.database = database
-    self.scope = scope
-  }
 
   /// Nil for a composite filter without members.
   func read(_ filter: Filter) throws(Status) -> StructuredQuery.Filter? {

@@ -89,8 +89,7 @@ extension Query {
     _ text: String, in fields: SearchFields, matchesAll: Bool = true, scoreField: String? = nil
   ) -> Query {
     changed { query throws(Status) in
-      var score: FieldSegments?
-      if let scoreField { score = try FieldSegments(dotted: scoreField) }
+      let score = try scoreField.map(FieldSegments.init(dotted:))
       try query.ask(
         .search(.init(text, in: fields.words(), matchesAll: matchesAll, scoreField: score)))
     }

@@ -56,15 +56,11 @@ public final class CollectionReference: Query, @unchecked Sendable {
   /// The document with an id, which is no path.
   func document(id: String) -> DocumentReference {
     let path = resourcePath.appending(id)
-    guard id.isEmpty || id.utf8.contains(UInt8(ascii: "/")) else {
-      return DocumentReference(firestore, path, validationError: validationError)
+    var validationError = validationError
+    if validationError == nil, id.isEmpty || id.utf8.contains(UInt8(ascii: "/")) {
+      do throws(Status) { try path.checkNames() } catch { validationError = error }
     }
-    do throws(Status) {
-      try path.checkNames()
-      return DocumentReference(firestore, path, validationError: validationError)
-    } catch {
-      return DocumentReference(firestore, path, validationError: validationError ?? error)
-    }
+    return DocumentReference(firestore, path, validationError: validationError)
   }
 
   // MARK: Adding
