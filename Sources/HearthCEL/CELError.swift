@@ -10,13 +10,6 @@ public struct CELPosition: Sendable, Hashable, CustomStringConvertible {
   /// The beginning of a text.
   public static let start = CELPosition(offset: 0, line: 1, column: 1)
 
-  /// Creates a position from its three coordinates, which are not checked against each other.
-  public init(offset: Int, line: Int, column: Int) {
-    self.offset = offset
-    self.line = line
-    self.column = column
-  }
-
   /// The line and the column: `2:15`.
   public var description: String { "\(line):\(column)" }
 }
@@ -129,10 +122,4 @@ public struct CELLimits: Sendable, Hashable {
 
   /// 16 KiB and 100 levels.
   public static let standard = CELLimits(lengthBytes: 16_384, nesting: 100)
-
-  /// Creates limits.
-  public init(lengthBytes: Int, nesting: Int) {
-    self.lengthBytes = lengthBytes
-    self.nesting = nesting
-  }
 }
