@@ -32,43 +32,40 @@
     var statements: [PostgresStatement] {
       var statements: [PostgresStatement] = []
       if isLarge {
-        statements.append(PostgresStatement("SET LOCAL plan_cache_mode = force_custom_plan"))
+        statements.append("SET LOCAL plan_cache_mode = force_custom_plan")
       }
-      statements.append(PostgresStatement("SELECT format FROM hearth_store FOR UPDATE"))
+      statements.append("SELECT format FROM hearth_store FOR UPDATE")
       if batch.waves.count > 1 {
-        statements.append(
-          PostgresStatement(
-            """
-            INSERT INTO hearth_commits (id, is_refused)
-            SELECT $1::bytea, false FROM hearth_store WHERE format = \(PostgresSchema.format)
-            """, [batch.id]))
+        let noted = """
+          INSERT INTO hearth_commits (id, is_refused)
+          SELECT $1::bytea, false FROM hearth_store WHERE format = \(PostgresSchema.format)
+          """
+        statements.append(PostgresStatement(noted, [.bytes(batch.id)]))
       }
       for (wave, id) in zip(batch.waves, idsOfWaves) { statements.append(statement(wave, id)) }
       return statements
     }
 
     private func statement(_ wave: RemoteBlindBatch.Wave, _ id: [UInt8]) -> PostgresStatement {
-      var parameters: [[UInt8]?] = [
-        PostgresParameter.integer(Int64(bitPattern: batch.generation)),
-        PostgresParameter.integer(batch.time), id,
+      var parameters: [PostgresParameter] = [
+        .integer(batch.generation), .integer(batch.time), .bytes(id),
       ]
       parameters += Self.columns(wave.writes)
       var entries = ""
       if !batch.indexes.isEmpty {
         entries = Self.entries(from: parameters.count + 1)
         parameters += [
-          PostgresParameter.array(wave.entries.map { Int64?(Int64($0.write) + 1) }),
-          PostgresParameter.array(wave.entries.map { Int64?(Int64($0.index)) }),
-          PostgresParameter.array(wave.entries.map(\.key)),
-          PostgresParameter.array(batch.indexes.map { Int64?(Int64($0)) }),
+          .array(wave.entries.map { $0.write + 1 }),
+          .array(wave.entries.map(\.index)),
+          .array(wave.entries.map(\.key)),
+          .array(batch.indexes),
         ]
       }
       var unchanged = """
          AND sequence >= $\(parameters.count + 1)::bigint
         AND greatest($2::bigint, time + 1, read_time + 1) <= $\(parameters.count + 2)::bigint
         """
-      parameters.append(PostgresParameter.integer(Int64(bitPattern: batch.seen)))
-      parameters.append(PostgresParameter.integer(batch.latestTime))
+      parameters += [.integer(batch.seen), .integer(batch.latestTime)]
       for one in wave.unchanged {
         let number = parameters.count + 1
         let (condition, values) = PostgresQueries.condition(one.scope, on: "l", from: number + 1)
@@ -76,8 +73,7 @@
            AND $\(number)::bigint BETWEEN first_logged - 1 AND sequence AND NOT EXISTS (
             SELECT FROM hearth_log l WHERE l.sequence > $\(number)::bigint AND \(condition))
           """
-        parameters.append(PostgresParameter.integer(Int64(bitPattern: one.since)))
-        parameters += values
+        parameters += [.integer(one.since)] + values
       }
       return PostgresStatement(
         Self.text(
@@ -85,37 +81,33 @@
     }
 
     /// The parameters from the fourth on.
-    private static func columns(_ writes: [RemoteBlindBatch.Write]) -> [[UInt8]?] {
-      [
-        PostgresParameter.array(writes.map { Int64?(Int64($0.job)) }),
-        PostgresParameter.array(writes.map(\.key.collection)),
-        PostgresParameter.array(writes.map(\.key.id)),
-        PostgresParameter.array(writes.map(\.key.collectionID)),
-        PostgresParameter.array(writes.map(\.key.name)),
-        PostgresParameter.array(
-          writes.map { write -> Int64? in
+    private static func columns(_ writes: [RemoteBlindBatch.Write]) -> [PostgresParameter] {
+      [.array(writes.map(\.job))] + PostgresParameter.keys(writes.map(\.key)) + [
+        .array(writes.map(\.key.collectionID)), .array(writes.map(\.key.name)),
+        .array(
+          writes.map { write -> Int in
             switch write.operation {
             case .verify: 0
             case .store: 1
             case .delete: 2
             }
           }),
-        PostgresParameter.array(
+        .array(
           writes.map { write -> [UInt8]? in
             if case .store(let body) = write.operation { body } else { nil }
           }),
-        PostgresParameter.array(
-          writes.map { write -> Int64? in
+        .array(
+          writes.map { write -> Int in
             switch write.condition {
             case .none: 0
             case .exists(true): 1
             case .exists(false): 2
-            case .updated: 3
+            case .updateTime: 3
             }
           }),
-        PostgresParameter.array(
+        .array(
           writes.map { write -> Int64? in
-            if case .updated(let time) = write.condition { time } else { nil }
+            if case .updateTime(let time) = write.condition { time.microseconds } else { nil }
           }),
       ]
     }
@@ -223,7 +215,7 @@
     // MARK: Answers
 
     /// - Parameter rows: Of the statements.
-    func answer(_ rows: ArraySlice<PostgresRows>) throws(Status) -> RemoteBlindAnswer {
+    func answer(_ rows: ArraySlice<PostgresRows>) throws(Status) -> [RemoteBlindAnswer?] {
       let rows = Array(rows)
       // Before them, and the end of the transaction behind.
       let first = statements.count - batch.waves.count
@@ -232,30 +224,21 @@
       let format = rows[isLarge ? 1 : 0].integer(0, 0) ?? 0
       guard format == PostgresSchema.format else { throw PostgresSchema.upgraded(to: format) }
       return try answer(
-        batch.waves.indices.map {
-          rows[first + $0].count == 0
-            ? nil : rows[first + $0].bytes(0, 0)
-        })
+        rows[first...].prefix(batch.waves.count).map { $0.count == 0 ? nil : $0.bytes(0, 0) })
     }
 
     /// - Parameter answers: By the ids of the waves.
-    func answer(_ answers: [[UInt8]: [UInt8]]) throws(Status) -> RemoteBlindAnswer {
+    func answer(_ answers: [[UInt8]: [UInt8]]) throws(Status) -> [RemoteBlindAnswer?] {
       try answer(idsOfWaves.map { answers[$0] })
     }
 
-    private func answer(_ answers: [[UInt8]?]) throws(Status) -> RemoteBlindAnswer {
-      var waves: [RemoteBlindAnswer.Wave?] = []
-      for (wave, bytes) in zip(batch.waves, answers) {
-        guard let bytes else {
-          waves.append(nil)
-          continue
-        }
-        guard let answer = RemoteBlindAnswer.Wave(bytes),
-          answer.outcomes.count == wave.writes.count
+    private func answer(_ answers: [[UInt8]?]) throws(Status) -> [RemoteBlindAnswer?] {
+      try zip(batch.waves, answers).map { wave, bytes throws(Status) in
+        guard let bytes else { return nil }
+        guard let answer = RemoteBlindAnswer(bytes), answer.outcomes.count == wave.writes.count
         else { throw PostgresQueries.incomplete }
-        waves.append(answer)
+        return answer
       }
-      return RemoteBlindAnswer(waves: waves)
     }
   }
 #endif

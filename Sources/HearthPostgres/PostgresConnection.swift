@@ -4,14 +4,16 @@
   import HearthEngine
 
   /// One statement with its parameters, in binary form.
-  struct PostgresStatement: Sendable {
+  struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
     var text: String
-    var parameters: [[UInt8]?] = []
+    var parameters: [PostgresParameter]
 
-    init(_ text: String, _ parameters: [[UInt8]?] = []) {
+    init(_ text: String, _ parameters: [PostgresParameter] = []) {
       self.text = text
       self.parameters = parameters
     }
+
+    init(stringLiteral text: String) { self.init(text) }
   }
 
   /// The rows of a result, in binary form. Borrowed from libpq until it is freed.
@@ -149,27 +151,23 @@
         prepared[statement.text] = name
       }
       let count = statement.parameters.count
-      let lengths = statement.parameters.map { Int32($0?.count ?? 0) }
+      let lengths = statement.parameters.map { Int32($0.bytes.count) }
       let formats = [Int32](repeating: 1, count: count)
       // One allocation for all values.
-      let total = statement.parameters.reduce(1) { $0 + ($1?.count ?? 0) + 1 }
+      let total = statement.parameters.reduce(1) { $0 + $1.bytes.count + 1 }
       let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: total)
       defer { buffer.deallocate() }
       var values: [UnsafePointer<CChar>?] = []
       var offset = 0
       for parameter in statement.parameters {
-        guard let parameter else {
-          values.append(nil)
-          continue
-        }
-        parameter.withUnsafeBytes { bytes in
+        parameter.bytes.withUnsafeBytes { bytes in
           if let base = bytes.baseAddress {
             UnsafeMutableRawPointer(buffer + offset).copyMemory(
               from: base, byteCount: bytes.count)
           }
         }
         values.append(UnsafePointer(buffer + offset))
-        offset += parameter.count + 1
+        offset += parameter.bytes.count + 1
       }
       guard
         PQsendQueryPrepared(

@@ -60,16 +60,16 @@
     private func listen(_ number: Int) throws(PostgresFailure) {
       let connection = try PostgresConnection.forReading(url, isReadOnly: isReadOnly)
       _ = try connection.run([
-        PostgresStatement("SET default_transaction_isolation = 'read committed'")
+        "SET default_transaction_isolation = 'read committed'"
       ])
-      _ = try connection.run([PostgresStatement("LISTEN \(try connection.channel())")])
+      _ = try connection.run(["LISTEN \(try connection.channel())"])
       var last: Int64?
       while let signal = signal(number) {
         if last != nil, try connection.waitForNotification(milliseconds: 1000) {
           signal()
           continue
         }
-        let sequence = try connection.run([PostgresStatement("SELECT sequence FROM hearth_store")])
+        let sequence = try connection.run(["SELECT sequence FROM hearth_store"])
           .first?.integer(0, 0)
         // The first time, changes may have come before it listened.
         if sequence != last { signal() }

@@ -63,8 +63,7 @@
             """
             SELECT sequence FROM hearth_log WHERE time <= $1::bigint
             ORDER BY time DESC, sequence DESC LIMIT 1
-            """,
-            [PostgresParameter.integer(time)])
+            """, [.integer(time)])
         ) { rows, answer in answer.lastChangeAt = rows.first.map { UInt64(bitPattern: $0) } }
       }
       if let limit = request.logLimitBytes {
@@ -75,12 +74,11 @@
       if let sequence = request.timeOf {
         add(
           PostgresStatement(
-            "SELECT time FROM hearth_log WHERE sequence = $1::bigint",
-            [PostgresParameter.integer(Int64(bitPattern: sequence))])
+            "SELECT time FROM hearth_log WHERE sequence = $1::bigint", [.integer(sequence)])
         ) { rows, answer in answer.timeOf = rows.first }
       }
       if request.withIndexes {
-        add(PostgresStatement("SELECT number, record FROM hearth_indexes")) { rows, answer in
+        add("SELECT number, record FROM hearth_indexes") { rows, answer in
           for row in 0..<rows.count {
             answer.indexes[UInt32(truncatingIfNeeded: rows.integer(row, 0) ?? 0)] = rows.bytes(
               row, 1)
@@ -88,7 +86,7 @@
         }
       }
       if request.withCount {
-        add(PostgresStatement("SELECT count(*) FROM hearth_documents")) {
+        add("SELECT count(*) FROM hearth_documents") {
           rows, answer throws(Status) in
           answer.count = try Self.single(rows)
         }
@@ -118,7 +116,7 @@
           """
           SELECT \(columns) FROM hearth_documents d
           WHERE d.collection = hearth_key($1::bytea, 1000) AND d.id = hearth_key($2::bytea, 1600)
-          """, [keys[0].collection, keys[0].id])
+          """, [.bytes(keys[0].collection), .bytes(keys[0].id)])
       case .documents(let keys):
         // An index lookup for each, whatever the statistics say.
         return PostgresStatement(
@@ -132,14 +130,14 @@
         let limit = PostgresSchema.idLimit
         var (condition, parameters) = condition(scope, on: "d", from: 1)
         if let from = page.from {
-          parameters.append(PostgresSchema.lower(from, limit: limit))
+          parameters.append(.bytes(PostgresSchema.lower(from, limit: limit)))
           condition += " AND d.id >= $\(parameters.count)::bytea"
         }
         if let through = page.through {
-          parameters.append(PostgresSchema.upper(through, limit: limit))
+          parameters.append(.bytes(PostgresSchema.upper(through, limit: limit)))
           condition += " AND d.id <= $\(parameters.count)::bytea"
         }
-        parameters.append(PostgresParameter.integer(Int64(page.limit)))
+        parameters.append(.integer(page.limit))
         return PostgresStatement(
           """
           SELECT \(columns), \(isInexact("d.id", limit: limit))
@@ -156,25 +154,22 @@
           JOIN hearth_documents d ON d.collection = e.collection AND d.id = e.id
           """,
           [
-            PostgresParameter.integer(Int64(index)),
-            PostgresSchema.lower(ranges[0].lower, limit: limit),
-            PostgresSchema.upper(ranges[0].upper, limit: limit),
-            PostgresParameter.integer(Int64(page.limit)),
+            .integer(index),
+            .bytes(PostgresSchema.lower(ranges[0].lower, limit: limit)),
+            .bytes(PostgresSchema.upper(ranges[0].upper, limit: limit)),
+            .integer(page.limit),
           ])
       case .following(_, let key, let limits):
         var (condition, parameters) = condition(scope, on: "d", from: 1)
         if let key {
           let number = parameters.count
-          parameters += [key.collection, key.id]
+          parameters += [.bytes(key.collection), .bytes(key.id)]
           condition += """
              AND (d.collection, d.id) > (hearth_key($\(number + 1)::bytea, 1000),
             hearth_key($\(number + 2)::bytea, 1600))
             """
         }
-        parameters += [
-          PostgresParameter.integer(Int64(limits.count)),
-          PostgresParameter.integer(Int64(limits.byteCount)),
-        ]
+        parameters += [.integer(limits.count), .integer(limits.byteCount)]
         return PostgresStatement(
           """
           SELECT \(columns) FROM (
@@ -193,14 +188,16 @@
     /// A condition on the columns of a table, with parameters from a number on.
     static func condition(
       _ scope: RemoteScope, on table: String, from first: Int
-    ) -> (String, [[UInt8]?]) {
-      func within(_ prefix: [UInt8], _ number: Int) -> (String, [[UInt8]?]) {
+    ) -> (String, [PostgresParameter]) {
+      func within(_ prefix: [UInt8], _ number: Int) -> (String, [PostgresParameter]) {
         if prefix.isEmpty { return ("true", []) }
         let (lower, upper) = PostgresSchema.bounds(prefix)
-        guard let upper else { return ("\(table).collection >= $\(number)::bytea", [lower]) }
+        guard let upper else {
+          return ("\(table).collection >= $\(number)::bytea", [.bytes(lower)])
+        }
         return (
           "\(table).collection >= $\(number)::bytea AND \(table).collection < $\(number + 1)::bytea",
-          [lower, upper]
+          [.bytes(lower), .bytes(upper)]
         )
       }
       switch scope {
@@ -213,12 +210,15 @@
           """, PostgresParameter.keys(keys)
         )
       case .collection(let ids, _):
-        return ("\(table).collection = hearth_key($\(first)::bytea, 1000)", [ids])
+        return ("\(table).collection = hearth_key($\(first)::bytea, 1000)", [.bytes(ids)])
       case .group(let id, let below):
         let (condition, parameters) = within(below, first + 1)
-        return ("\(table).collection_id = $\(first)::bytea AND \(condition)", [id] + parameters)
+        return (
+          "\(table).collection_id = $\(first)::bytea AND \(condition)", [.bytes(id)] + parameters
+        )
       case .following(nil, _, _): return ("true", [])
-      case .following(let id?, _, _): return ("\(table).collection_id = $\(first)::bytea", [id])
+      case .following(let id?, _, _):
+        return ("\(table).collection_id = $\(first)::bytea", [.bytes(id)])
       case .subtree(let below): return within(below, first)
       case .entries(let index, let ranges, _):
         let limit = PostgresSchema.entryLimit
@@ -231,11 +231,9 @@
             AND e.key >= r.lower AND e.key < r.upper)
           """,
           [
-            PostgresParameter.integer(Int64(index)),
-            PostgresParameter.array(
-              ranges.map { PostgresSchema.lower($0.lower, limit: limit) }),
-            PostgresParameter.array(
-              ranges.map { PostgresSchema.upper($0.upper, limit: limit) }),
+            .integer(index),
+            .array(ranges.map { PostgresSchema.lower($0.lower, limit: limit) }),
+            .array(ranges.map { PostgresSchema.upper($0.upper, limit: limit) }),
           ]
         )
       }
@@ -253,9 +251,8 @@
         ) l WHERE before < $3::bigint ORDER BY l.sequence
         """,
         [
-          PostgresParameter.integer(Int64(bitPattern: changes.after)),
-          PostgresParameter.integer(Int64(changes.limits.count)),
-          PostgresParameter.integer(Int64(changes.limits.byteCount)),
+          .integer(changes.after), .integer(changes.limits.count),
+          .integer(changes.limits.byteCount),
         ])
     }
 
@@ -270,7 +267,7 @@
           l.name, l.old_sequence, l.old_created, l.old_updated, l.old_body
         FROM hearth_log l WHERE l.sequence > $1::bigint AND \(condition)
         ORDER BY l.collection, l.id, l.sequence
-        """, [PostgresParameter.integer(Int64(bitPattern: sequence))] + parameters)
+        """, [.integer(sequence)] + parameters)
     }
 
     /// Reads nothing of the log if there is no excess.
@@ -283,7 +280,7 @@
             WHERE (SELECT logged_bytes FROM hearth_store) > $1::bigint
             ORDER BY sequence LIMIT 50000) l
         ) l WHERE before < (SELECT logged_bytes FROM hearth_store) - $1::bigint
-        """, [PostgresParameter.integer(Int64(limitBytes))])
+        """, [.integer(limitBytes)])
     }
 
     // MARK: Rows

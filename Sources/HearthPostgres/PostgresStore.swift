@@ -86,8 +86,8 @@
     package static func makeSchema(_ schema: String, at url: String) throws(Status) {
       do throws(PostgresFailure) {
         let connection = try PostgresConnection.forWriting(url)
-        _ = try connection.run([PostgresStatement("DROP SCHEMA IF EXISTS \(schema) CASCADE")])
-        _ = try connection.run([PostgresStatement("CREATE SCHEMA \(schema)")])
+        _ = try connection.run(["DROP SCHEMA IF EXISTS \(schema) CASCADE"])
+        _ = try connection.run(["CREATE SCHEMA \(schema)"])
       } catch {
         throw error.status
       }
@@ -239,19 +239,18 @@
       { throw error.status }
       // A process that hangs does not stop the others.
       _ = try run(
-        [PostgresStatement("SET idle_in_transaction_session_timeout = '60s'")], connection)
+        ["SET idle_in_transaction_session_timeout = '60s'"], connection)
       let rows = try run(
         [
-          PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ"),
-          PostgresStatement(
-            """
-            SELECT pg_try_advisory_xact_lock(
-              hashtext('hearth alone'), hashtext(current_schema()))
-            """),
+          "BEGIN ISOLATION LEVEL REPEATABLE READ",
+          """
+          SELECT pg_try_advisory_xact_lock(
+            hashtext('hearth alone'), hashtext(current_schema()))
+          """,
         ], connection)
       guard rows.last?.isTrue(0, 0) == true else { return nil }
       // At once, and not when the server notices that the connection is closed.
-      defer { _ = try? connection.run([PostgresStatement("ROLLBACK")]) }
+      defer { _ = try? connection.run(["ROLLBACK"]) }
       return try body { request throws(Status) in
         let queries = PostgresQueries(request)
         return try queries.answer(run(queries.statements, connection))
@@ -319,12 +318,12 @@
       try open(
         url, isReadOnly: isReadOnly,
         [
-          PostgresStatement("SET default_transaction_isolation = 'repeatable read'"),
-          PostgresStatement("SET default_transaction_read_only = on"),
-          PostgresStatement("SET statement_timeout = '60s'"),
-          PostgresStatement("SET enable_seqscan = off"),
+          "SET default_transaction_isolation = 'repeatable read'",
+          "SET default_transaction_read_only = on",
+          "SET statement_timeout = '60s'",
+          "SET enable_seqscan = off",
           // A scan that is disabled seems expensive enough to be compiled: for milliseconds.
-          PostgresStatement("SET jit = off"),
+          "SET jit = off",
         ])
     }
 
@@ -334,27 +333,26 @@
         [
           // A limit would end a commit's wait for its synchronous replica: the server then acknowledges
           // what the replica does not have.
-          PostgresStatement("SET statement_timeout = 0"),
-          PostgresStatement("SET lock_timeout = '10s'"),
+          "SET statement_timeout = 0",
+          "SET lock_timeout = '10s'",
           // Another process waits for the lock, if this one hangs.
-          PostgresStatement("SET idle_in_transaction_session_timeout = '5s'"),
-          PostgresStatement("SET enable_seqscan = off"),
+          "SET idle_in_transaction_session_timeout = '5s'",
+          "SET enable_seqscan = off",
           // A scan that is disabled seems expensive enough to be compiled: for milliseconds.
-          PostgresStatement("SET jit = off"),
-          PostgresStatement("SET synchronous_commit = on"),
+          "SET jit = off",
+          "SET synchronous_commit = on",
           // The statements of a commit are large, and one plan of each is good for all parameters.
-          PostgresStatement("SET plan_cache_mode = force_generic_plan"),
-          PostgresStatement("SET work_mem = '32MB'"),
+          "SET plan_cache_mode = force_generic_plan",
+          "SET work_mem = '32MB'",
         ])
     }
 
     /// Makes the tables if there are none, and upgrades those of an older format.
     fileprivate func prepareTables() throws(PostgresFailure) {
-      _ = try run([PostgresStatement("BEGIN")])
+      _ = try run(["BEGIN"])
       // One process makes them; others wait for it.
       _ = try run([
-        PostgresStatement(
-          "SELECT pg_advisory_xact_lock(hashtext('hearth'), hashtext(current_schema()))")
+        "SELECT pg_advisory_xact_lock(hashtext('hearth'), hashtext(current_schema()))"
       ])
       if try !hasTables() {
         for statement in PostgresSchema.creation { _ = try run([PostgresStatement(statement)]) }
@@ -363,13 +361,13 @@
       guard (1...PostgresSchema.format).contains(format) else { throw Self.newer(format) }
       if format < PostgresSchema.format {
         // In the order of commits: a process of an older version may be writing.
-        _ = try run([PostgresStatement("SELECT true FROM hearth_store FOR UPDATE")])
+        _ = try run(["SELECT true FROM hearth_store FOR UPDATE"])
       }
       for statement in PostgresSchema.upgrades[Int(format - 1)...].joined() {
         _ = try run([PostgresStatement(statement)])
       }
       for statement in PostgresSchema.originCheck { _ = try run([PostgresStatement(statement)]) }
-      _ = try run([PostgresStatement("COMMIT")])
+      _ = try run(["COMMIT"])
     }
 
     /// Throws unless the tables are there, in the format of this version.
@@ -392,14 +390,13 @@
 
     private func hasTables() throws(PostgresFailure) -> Bool {
       let rows = try run([
-        PostgresStatement(
-          "SELECT to_regclass(quote_ident(current_schema()) || '.hearth_store') IS NOT NULL")
+        "SELECT to_regclass(quote_ident(current_schema()) || '.hearth_store') IS NOT NULL"
       ])
       return rows.first?.isTrue(0, 0) == true
     }
 
     private func format() throws(PostgresFailure) -> Int64 {
-      try run([PostgresStatement("SELECT format FROM hearth_store")]).first?.integer(0, 0) ?? 0
+      try run(["SELECT format FROM hearth_store"]).first?.integer(0, 0) ?? 0
     }
 
     private static func newer(_ format: Int64) -> PostgresFailure {
@@ -412,10 +409,9 @@
     /// The name of this schema's notifications.
     func channel() throws(PostgresFailure) -> String {
       let rows = try run([
-        PostgresStatement(
-          """
-          SELECT ('hearth_' || quote_ident(current_schema())::regnamespace::oid::bigint)::bytea
-          """)
+        """
+        SELECT ('hearth_' || quote_ident(current_schema())::regnamespace::oid::bigint)::bytea
+        """
       ])
       return String(decoding: rows.first?.bytes(0, 0) ?? [], as: UTF8.self)
     }

@@ -43,7 +43,7 @@
       defer { use.unlock() }
       guard isInTransaction, ContinuousClock.now - begun < Self.longestTransaction else { return }
       // The next statement reports what fails.
-      _ = try? run([PostgresStatement("SELECT")])
+      _ = try? run(["SELECT"])
     }
 
     /// Undoes what is not committed.
@@ -53,7 +53,7 @@
       guard isInTransaction else { return }
       isInTransaction = false
       do throws(PostgresFailure) {
-        _ = try connection?.run([PostgresStatement("ROLLBACK")])
+        _ = try connection?.run(["ROLLBACK"])
       } catch {
         connection = nil
       }
@@ -123,7 +123,7 @@
       _ = try finish(statements, [batch.id], notifies: batch.isNews)
     }
 
-    func commit(_ batch: RemoteBlindBatch) throws(Status) -> RemoteBlindAnswer {
+    func commit(_ batch: RemoteBlindBatch) throws(Status) -> [RemoteBlindAnswer?] {
       let blind = PostgresBlindBatch(batch)
       use.lock()
       defer { use.unlock() }
@@ -147,8 +147,7 @@
     }
 
     func times(upTo now: Int64) throws(Status) -> (kept: Int64, newest: Int64) {
-      let statement = PostgresStatement(
-        PostgresSchema.storedTimes, [PostgresParameter.integer(now)])
+      let statement = PostgresStatement(PostgresSchema.storedTimes, [.integer(now)])
       use.lock()
       defer { use.unlock() }
       let connection = try locked()
@@ -163,10 +162,10 @@
       let times = [repair.now, repair.kept, repair.newest].map { PostgresParameter.integer($0) }
       let statements = [
         PostgresStatement(PostgresSchema.documentTimeRepair, times),
-        PostgresStatement("DELETE FROM hearth_log"),
+        "DELETE FROM hearth_log",
         PostgresStatement(PostgresSchema.storeTimeRepair, times),
         PostgresStatement(
-          "INSERT INTO hearth_commits (id, is_refused) VALUES ($1::bytea, false)", [id]),
+          "INSERT INTO hearth_commits (id, is_refused) VALUES ($1::bytea, false)", [.bytes(id)]),
       ]
       use.lock()
       defer { use.unlock() }
@@ -213,7 +212,7 @@
           SELECT set_config('synchronous_commit', 'off', true), pg_notify('\(channel)', '')
           """)
         try connection.run(
-          [statements + [PostgresStatement("COMMIT")]], last: notifies ? [notification] : nil
+          [statements + ["COMMIT"]], last: notifies ? [notification] : nil
         ) { outcome = $1 }
         if case .failure = outcome { isInTransaction = true }
         return .answered(try outcome.get())
@@ -269,13 +268,13 @@
             """
             INSERT INTO hearth_commits (id, is_refused) VALUES ($1::bytea, true)
             ON CONFLICT (id) DO UPDATE SET made = excluded.made
-            """, [ids[0]])
+            """, [.bytes(ids[0])])
         ])
         let rows = try connection.run([
           PostgresStatement(
             """
             SELECT id, answer FROM hearth_commits WHERE id = ANY($1::bytea[]) AND NOT is_refused
-            """, [PostgresParameter.array(ids)])
+            """, [.array(ids)])
         ])
         guard let rows = rows.first else { return nil }
         var answers: [[UInt8]: [UInt8]] = [:]
@@ -297,158 +296,140 @@
   private struct PostgresBatch {
     private(set) var statements: [PostgresStatement] = []
 
+    private typealias Change = (key: RemoteKey, change: LoggedChange)
+
     init(_ batch: RemoteBatch) {
-      statements.append(
-        PostgresStatement(
-          "INSERT INTO hearth_commits (id, is_refused) VALUES ($1::bytea, false)", [batch.id]))
-      addDocuments(batch.changes)
+      add(
+        "INSERT INTO hearth_commits (id, is_refused) VALUES ($1::bytea, false)", [.bytes(batch.id)])
+      let changes = batch.changes.map { (key: RemoteKey($0.path), change: $0) }
+      addDocuments(changes)
       addEntries(batch)
       addIndexes(batch.indexes)
       if let sequence = batch.trimsThrough {
-        statements.append(
-          PostgresStatement(
-            """
-            WITH trimmed AS (DELETE FROM hearth_log WHERE sequence <= $1::bigint RETURNING size)
-            UPDATE hearth_store
-            SET logged_bytes = logged_bytes - (SELECT coalesce(sum(size), 0) FROM trimmed)
-            """, [Self.number(sequence)]))
+        add(
+          """
+          WITH trimmed AS (DELETE FROM hearth_log WHERE sequence <= $1::bigint RETURNING size)
+          UPDATE hearth_store
+          SET logged_bytes = logged_bytes - (SELECT coalesce(sum(size), 0) FROM trimmed)
+          """, [.integer(sequence)])
       }
-      addLog(batch.changes, batch.record)
+      addLog(changes, batch.record)
     }
 
-    private static func number(_ value: UInt64) -> [UInt8] {
-      PostgresParameter.integer(Int64(bitPattern: value))
+    private mutating func add(_ text: String, _ parameters: [PostgresParameter]) {
+      statements.append(PostgresStatement(text, parameters))
     }
 
-    private mutating func addDocuments(_ changes: [RemoteChange]) {
+    private mutating func addDocuments(_ changes: [Change]) {
       // The last version of each.
       var last: [[UInt8]: Int] = [:]
       for (position, change) in changes.enumerated() { last[change.key.name] = position }
       let newest = changes.indices.filter { last[changes[$0].key.name] == $0 }.map { changes[$0] }
-      let deleted = newest.filter { $0.after == nil }
+      let deleted = newest.filter { $0.change.after == nil }
       if !deleted.isEmpty {
-        statements.append(
-          PostgresStatement(
-            """
-            DELETE FROM hearth_documents d USING unnest($1::bytea[], $2::bytea[]) AS k(c, i)
-            WHERE d.collection = hearth_key(k.c, 1000) AND d.id = hearth_key(k.i, 1600)
-            """, PostgresParameter.keys(deleted.map(\.key))))
-      }
-      let stored = newest.filter { $0.after != nil }
-      guard !stored.isEmpty else { return }
-      statements.append(
-        PostgresStatement(
+        add(
           """
-          INSERT INTO hearth_documents
-          SELECT hearth_key(c, 1000), hearth_key(i, 1600), g, n, s, cr, up, b FROM unnest(
-            $1::bytea[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bigint[], $6::bigint[],
-            $7::bigint[], $8::bytea[]) AS t(c, i, g, n, s, cr, up, b)
-          ON CONFLICT (collection, id) DO UPDATE SET sequence = excluded.sequence,
-            created = excluded.created, updated = excluded.updated, body = excluded.body
-          """,
-          PostgresParameter.keys(stored.map(\.key)) + [
-            PostgresParameter.array(stored.map(\.key.collectionID)),
-            PostgresParameter.array(stored.map(\.key.name)),
-            PostgresParameter.array(stored.map { $0.after.map { Int64(bitPattern: $0.sequence) } }),
-            PostgresParameter.array(stored.map { $0.after?.createTime }),
-            PostgresParameter.array(stored.map { $0.after?.updateTime }),
-            PostgresParameter.array(stored.map { $0.after?.body }),
-          ]))
+          DELETE FROM hearth_documents d USING unnest($1::bytea[], $2::bytea[]) AS k(c, i)
+          WHERE d.collection = hearth_key(k.c, 1000) AND d.id = hearth_key(k.i, 1600)
+          """, PostgresParameter.keys(deleted.map(\.key)))
+      }
+      let stored = newest.filter { $0.change.after != nil }
+      guard !stored.isEmpty else { return }
+      let versions = stored.map(\.change.after)
+      add(
+        """
+        INSERT INTO hearth_documents
+        SELECT hearth_key(c, 1000), hearth_key(i, 1600), g, n, s, cr, up, b FROM unnest(
+          $1::bytea[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bigint[], $6::bigint[],
+          $7::bigint[], $8::bytea[]) AS t(c, i, g, n, s, cr, up, b)
+        ON CONFLICT (collection, id) DO UPDATE SET sequence = excluded.sequence,
+          created = excluded.created, updated = excluded.updated, body = excluded.body
+        """,
+        PostgresParameter.keys(stored.map(\.key)) + [
+          .array(stored.map(\.key.collectionID)), .array(stored.map(\.key.name)),
+          .array(versions.map { $0?.sequence }),
+        ] + Self.columns(versions))
+    }
+
+    /// The times and the bodies.
+    private static func columns(_ versions: [StoredDocument?]) -> [PostgresParameter] {
+      [
+        .array(versions.map { $0?.createTime.microseconds }),
+        .array(versions.map { $0?.updateTime.microseconds }),
+        .array(versions.map { $0?.body.bytes }),
+      ]
     }
 
     /// The log, and the record of the store.
-    private mutating func addLog(_ changes: [RemoteChange], _ record: RemoteRecord) {
+    private mutating func addLog(_ changes: [Change], _ record: RemoteRecord) {
       let update = """
         UPDATE hearth_store SET sequence = $1::bigint, time = $2::bigint, first_logged = $3::bigint,
           trimmed_time = $4::bigint, generation = $5::bigint, read_time = $6::bigint
         """
-      let numbers = [
-        Self.number(record.sequence), PostgresParameter.integer(record.time),
-        Self.number(record.firstLogged), PostgresParameter.integer(record.trimmedTime),
-        Self.number(record.generation), PostgresParameter.integer(record.readTime),
+      let numbers: [PostgresParameter] = [
+        .integer(record.sequence), .integer(record.time), .integer(record.firstLogged),
+        .integer(record.trimmedTime), .integer(record.generation), .integer(record.readTime),
       ]
-      guard !changes.isEmpty else {
-        statements.append(PostgresStatement(update, numbers))
-        return
-      }
-      statements.append(
-        PostgresStatement(
-          """
-          WITH logged AS (
-            INSERT INTO hearth_log
-            SELECT s, t, e, hearth_key(c, 1000), hearth_key(i, 1600), g, n, os, oc, ou, ob, nc, nu,
-              nb
-            FROM unnest(
-              $7::bytea[], $8::bytea[], $9::bytea[], $10::bytea[], $11::bigint[], $12::bigint[],
-              $13::boolean[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bytea[],
-              $18::bigint[], $19::bigint[], $20::bytea[])
-              AS l(c, i, g, n, s, t, e, os, oc, ou, ob, nc, nu, nb)
-            RETURNING size)
-          \(update), logged_bytes = logged_bytes + (SELECT sum(size) FROM logged)
-          """,
-          numbers + PostgresParameter.keys(changes.map(\.key)) + [
-            PostgresParameter.array(changes.map(\.key.collectionID)),
-            PostgresParameter.array(changes.map(\.key.name)),
-            PostgresParameter.array(changes.map { Int64?(Int64(bitPattern: $0.sequence)) }),
-            PostgresParameter.array(changes.map { Int64?($0.time) }),
-            PostgresParameter.array(changes.map(\.endsCommit)),
-            PostgresParameter.array(
-              changes.map { $0.before.map { Int64(bitPattern: $0.sequence) } }),
-            PostgresParameter.array(changes.map { $0.before?.createTime }),
-            PostgresParameter.array(changes.map { $0.before?.updateTime }),
-            PostgresParameter.array(changes.map { $0.before?.body }),
-            PostgresParameter.array(changes.map { $0.after?.createTime }),
-            PostgresParameter.array(changes.map { $0.after?.updateTime }),
-            PostgresParameter.array(changes.map { $0.after?.body }),
-          ]))
+      guard !changes.isEmpty else { return add(update, numbers) }
+      let (keys, logged) = (changes.map(\.key), changes.map(\.change))
+      let before = logged.map(\.before)
+      add(
+        """
+        WITH logged AS (
+          INSERT INTO hearth_log
+          SELECT s, t, e, hearth_key(c, 1000), hearth_key(i, 1600), g, n, os, oc, ou, ob, nc, nu,
+            nb
+          FROM unnest(
+            $7::bytea[], $8::bytea[], $9::bytea[], $10::bytea[], $11::bigint[], $12::bigint[],
+            $13::boolean[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bytea[],
+            $18::bigint[], $19::bigint[], $20::bytea[])
+            AS l(c, i, g, n, s, t, e, os, oc, ou, ob, nc, nu, nb)
+          RETURNING size)
+        \(update), logged_bytes = logged_bytes + (SELECT sum(size) FROM logged)
+        """,
+        numbers + PostgresParameter.keys(keys) + [
+          .array(keys.map(\.collectionID)), .array(keys.map(\.name)),
+          .array(logged.map(\.sequence)), .array(logged.map(\.commitTime.microseconds)),
+          .array(logged.map(\.endsCommit)), .array(before.map { $0?.sequence }),
+        ] + Self.columns(before) + Self.columns(logged.map(\.after)))
     }
 
     private mutating func addEntries(_ batch: RemoteBatch) {
       // Added and removed again in one batch, an entry is as it was.
       let net = batch.netEntries
       if !net.removed.isEmpty {
-        statements.append(
-          PostgresStatement(
-            """
-            DELETE FROM hearth_entries e USING unnest($1::bigint[], $2::bytea[]) AS r(n, k)
-            WHERE e.number = r.n AND e.key = hearth_key(r.k, 2500)
-            """,
-            [
-              PostgresParameter.array(net.removed.map { Int64?(Int64($0.index)) }),
-              PostgresParameter.array(net.removed.map(\.key)),
-            ]))
+        add(
+          """
+          DELETE FROM hearth_entries e USING unnest($1::bigint[], $2::bytea[]) AS r(n, k)
+          WHERE e.number = r.n AND e.key = hearth_key(r.k, 2500)
+          """, [.array(net.removed.map(\.index)), .array(net.removed.map(\.key))])
       }
       guard !net.added.isEmpty else { return }
-      statements.append(
-        PostgresStatement(
-          """
-          INSERT INTO hearth_entries
-          SELECT n, hearth_key(k, 2500), hearth_key(c, 1000), hearth_key(i, 1600)
-          FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bytea[]) AS a(c, i, n, k)
-          ON CONFLICT (number, key) DO NOTHING
-          """,
-          PostgresParameter.keys(net.added.map(\.document)) + [
-            PostgresParameter.array(net.added.map { Int64?(Int64($0.index)) }),
-            PostgresParameter.array(net.added.map(\.key)),
-          ]))
+      add(
+        """
+        INSERT INTO hearth_entries
+        SELECT n, hearth_key(k, 2500), hearth_key(c, 1000), hearth_key(i, 1600)
+        FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bytea[]) AS a(c, i, n, k)
+        ON CONFLICT (number, key) DO NOTHING
+        """,
+        PostgresParameter.keys(net.added.map(\.document)) + [
+          .array(net.added.map(\.index)), .array(net.added.map(\.key)),
+        ])
     }
 
     private mutating func addIndexes(_ indexes: [UInt32: [UInt8]?]) {
       for (number, record) in indexes.sorted(by: { $0.key < $1.key }) {
-        let number = PostgresParameter.integer(Int64(number))
+        let number = PostgresParameter.integer(number)
         guard let record else {
-          statements.append(
-            PostgresStatement("DELETE FROM hearth_indexes WHERE number = $1::bigint", [number]))
-          statements.append(
-            PostgresStatement("DELETE FROM hearth_entries WHERE number = $1::bigint", [number]))
+          add("DELETE FROM hearth_indexes WHERE number = $1::bigint", [number])
+          add("DELETE FROM hearth_entries WHERE number = $1::bigint", [number])
           continue
         }
-        statements.append(
-          PostgresStatement(
-            """
-            INSERT INTO hearth_indexes VALUES ($1::bigint, $2::bytea)
-            ON CONFLICT (number) DO UPDATE SET record = excluded.record
-            """, [number, record]))
+        add(
+          """
+          INSERT INTO hearth_indexes VALUES ($1::bigint, $2::bytea)
+          ON CONFLICT (number) DO UPDATE SET record = excluded.record
+          """, [number, .bytes(record)])
       }
     }
   }

@@ -475,7 +475,7 @@
       func lock(_ request: RemoteRead) throws(Status) -> RemoteAnswer { throw .terminated }
       func read(_ request: RemoteRead) throws(Status) -> RemoteAnswer { throw .terminated }
       func commit(_ batch: RemoteBatch) throws(Status) { throw .terminated }
-      func commit(_ batch: RemoteBlindBatch) throws(Status) -> RemoteBlindAnswer {
+      func commit(_ batch: RemoteBlindBatch) throws(Status) -> [RemoteBlindAnswer?] {
         throw .terminated
       }
       func removeOldCommitIDs() throws(Status) -> Bool { throw .terminated }

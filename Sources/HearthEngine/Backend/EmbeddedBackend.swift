@@ -328,4 +328,11 @@ extension Status {
       error as? Status ?? (error as? LMDBError).map(Status.init(reading:))
       ?? Status(.unavailable, "Reading failed.", cause: error)
   }
+
+  /// Runs `body`. Its errors are those of a read.
+  package static func ofReading<Answer>(
+    _ body: () throws -> Answer
+  ) throws(Status) -> Answer {
+    do { return try body() } catch { throw Status(readingFailed: error) }
+  }
 }

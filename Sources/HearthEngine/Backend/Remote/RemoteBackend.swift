@@ -85,13 +85,15 @@ package final class RemoteBackend: Sendable {
         return BlockingThreads.shared.complete(done) { [self] () throws(Status) in
           let version = try version(at: time)
           let state = try source.state(needs, asOf: version.sequence)
-          return try answered(state) { try work($0, version) }
+          return try Status.ofReading { try work(state, version) }
         }
       }
       catalogues.read(needs, isPrompt: context.thread != .busy) {
         done(
           $0.flatMap { state in
-            Result { () throws(Status) in try answered(state) { try work($0, $0.version) } }
+            Result { () throws(Status) in
+              try Status.ofReading { try work(state, state.version) }
+            }
           })
       }
     }
@@ -133,13 +135,11 @@ package final class RemoteBackend: Sendable {
   ) {
     blockingAfterWrites(context, done) { [self] () throws(Status) in
       let version = try version(at: context.readTime)
-      do {
+      return try Status.ofReading {
         let joined = try query.read { request in
           try source.state({ RemoteNeeds(request, $0) }, asOf: version.sequence).answer(request)
         }
         return VersionedAnswer(.joined(joined), version)
-      } catch {
-        throw Status(readingFailed: error)
       }
     }
   }
@@ -204,8 +204,7 @@ extension RemoteBackend: ListeningBackend, IndexedBackend {
       .documentPaths(in: let path) where context.readTime == nil:
       let read = RemoteRead(names: .subtree(below: path.remoteIDs))
       versioned(context, read, done) { answer throws(Status) in
-        var paths: [ResourcePath] = []
-        for name in answer.names { paths.append(try ResourcePath(remote: name)) }
+        let paths = try answer.names.map { name throws(Status) in try ResourcePath(remote: name) }
         return .paths(ResourcePath.prefixes(of: paths, below: path))
       }
     case .page(let position, let limits): page(after: position, limits, context, done)
@@ -252,7 +251,7 @@ extension RemoteBackend: ListeningBackend, IndexedBackend {
       let request = RemoteRead(scopes: [.following(nil, after: last, limits)])
       versioned(context, request, done) { answer throws(Status) in
         var page = DocumentPage()
-        for document in answer.documents { page.documents.append(try StoredDocument(document)) }
+        page.documents = try answer.stored()
         if answer.reaches(limits) { page.next = answer.documents.last?.name }
         return .page(page)
       }
@@ -358,9 +357,7 @@ extension RemoteBackend: ListeningBackend, IndexedBackend {
         BlockingThreads.shared.complete(done) { () throws(Status) in
           let answer = try result.get()
           try answer.record.check(sequence)
-          var changes: [LoggedChange] = []
-          for change in answer.changes { changes.append(try LoggedChange(change)) }
-          return changes
+          return try answer.changes.map { change throws(Status) in try LoggedChange(change) }
         }
       }
     } catch {
@@ -373,7 +370,10 @@ extension RemoteBackend: ListeningBackend, IndexedBackend {
   package func declare(_ definitions: [IndexDefinition], _ done: @escaping Completion<Void>) {
     do throws(Status) {
       try IndexDefinition.check(definitions)
-      try writer.declare(definitions, done)
+      writer.editAndBuild(
+        { edit throws(Status) in
+          for definition in definitions { try edit.declare(definition) }
+        }, done)
     } catch {
       done(.failure(error))
     }
@@ -381,7 +381,8 @@ extension RemoteBackend: ListeningBackend, IndexedBackend {
 
   package func drop(_ definitions: [IndexDefinition]) async throws {
     try await awaiting { done in
-      do throws(Status) { try writer.drop(definitions, done) } catch { done(.failure(error)) }
+      writer.editAndBuild(
+        { edit in for definition in definitions { edit.drop(definition) } }, done)
     }
   }
 
@@ -491,12 +492,6 @@ extension RemoteNeeds {
   fileprivate var readsEntries: Bool {
     scopes.contains { if case .entries = $0 { true } else { false } }
   }
-}
-
-private func answered<Answer>(
-  _ state: RemoteState, _ work: (RemoteState) throws -> Answer
-) throws(Status) -> Answer {
-  do { return try work(state) } catch { throw Status(readingFailed: error) }
 }
 
 extension RemoteStore {

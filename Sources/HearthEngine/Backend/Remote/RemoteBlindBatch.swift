@@ -15,18 +15,11 @@ package struct RemoteBlindBatch: Sendable {
       case store([UInt8])
     }
 
-    package enum Condition: Sendable {
-      case none
-      case exists(Bool)
-      /// The document's update time; nil if it must not exist.
-      case updated(Int64?)
-    }
-
     /// Writes with one number are applied together, or not at all. Ascending.
     package var job: Int
     package var key: RemoteKey
     package var operation: Operation
-    package var condition: Condition
+    package var condition: Mutation.Precondition
   }
 
   /// An entry that an index has of a document after its write.
@@ -66,7 +59,7 @@ package struct RemoteBlindBatch: Sendable {
   package var waves: [Wave] = []
 }
 
-/// The outcome of each wave of a `RemoteBlindBatch`.
+/// The outcome of one wave of a `RemoteBlindBatch`.
 package struct RemoteBlindAnswer: Sendable {
   package struct Outcome: Sendable {
     /// The update time of the version before; nil if there was none.
@@ -80,22 +73,15 @@ package struct RemoteBlindAnswer: Sendable {
     package var time: Int64?
   }
 
-  package struct Wave: Sendable {
-    /// The newest sequence and time before the wave.
-    package var sequence: UInt64
-    package var time: Int64
-    /// The time of its first job.
-    package var next: Int64
-    package var outcomes: [Outcome] = []
-  }
-
-  /// Nil for a wave that was not done, since something else than what it knows is true.
-  package var waves: [Wave?]
-
-  package init(waves: [Wave?]) { self.waves = waves }
+  /// The newest sequence and time before the wave.
+  package var sequence: UInt64
+  package var time: Int64
+  /// The time of its first job.
+  package var next: Int64
+  package var outcomes: [Outcome] = []
 }
 
-extension RemoteBlindAnswer.Wave {
+extension RemoteBlindAnswer {
   private static let numbersBefore = 3
   private static let numbersOfOutcome = 4
 
@@ -118,7 +104,7 @@ extension RemoteBlindAnswer.Wave {
     {
       let (updated, sequence) = (numbers[start], numbers[start + 2])
       outcomes.append(
-        RemoteBlindAnswer.Outcome(
+        Outcome(
           updateTime: updated == .min ? nil : updated, isRefused: numbers[start + 1] != 0,
           change: sequence == 0
             ? nil : (sequence: UInt64(bitPattern: sequence), time: numbers[start + 3]),

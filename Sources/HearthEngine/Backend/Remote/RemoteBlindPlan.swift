@@ -62,7 +62,7 @@ struct RemoteBlindPlan {
       batch.waves[last].writes.append(
         RemoteBlindBatch.Write(
           job: number, key: RemoteKey(path), operation: .verify,
-          condition: .updated(seen?.microseconds)))
+          condition: seen.map { .updateTime($0) } ?? .exists(false)))
     }
     for seen in reads.results {
       guard let query = seen.query, let sequence = seen.sequence else { continue }
@@ -81,13 +81,13 @@ struct RemoteBlindPlan {
     let path = mutation.path
     let key = RemoteKey(path)
     var write = RemoteBlindBatch.Write(
-      job: job, key: key, operation: .verify, condition: mutation.precondition.blind)
+      job: job, key: key, operation: .verify, condition: mutation.precondition)
     switch mutation.operation {
     case .verify, .patch: break
     case .delete: write.operation = .delete
     case .set(let body):
       try Limits.check(body, at: path)
-      write.operation = .store(body.withBytes { Array($0) })
+      write.operation = .store(body.bytes)
       let document = StoredDocument(
         path: path, sequence: 0, createTime: .earliest, updateTime: .earliest, body: body)
       for (index, entry) in try catalogue.entries(of: document) {
@@ -104,9 +104,9 @@ struct RemoteBlindPlan {
   /// The outcomes of a wave's jobs, each with the documents that it has changed. Nil if the wave was
   /// not done.
   func outcomes(
-    of wave: Int, in answer: RemoteBlindAnswer
+    of wave: Int, in answers: [RemoteBlindAnswer?]
   ) -> [(job: Int, outcome: Result<CommitResult, Status>, changed: [ResourcePath])]? {
-    guard let found = answer.waves[wave] else { return nil }
+    guard let found = answers[wave] else { return nil }
     var sequence = found.sequence
     var time = Instant(microseconds: found.time)
     var next = Instant(microseconds: found.next)
@@ -180,16 +180,6 @@ extension WriteRequest {
         return false
       }
       return paths.insert(mutation.path).inserted
-    }
-  }
-}
-
-extension Mutation.Precondition {
-  fileprivate var blind: RemoteBlindBatch.Write.Condition {
-    switch self {
-    case .none: .none
-    case .exists(let exists): .exists(exists)
-    case .updateTime(let time): .updated(time.microseconds)
     }
   }
 }

@@ -24,17 +24,14 @@ final class RemoteCatalogue: Sendable {
     var indexes: [StoredIndex] = []
     var policies = TTLPolicies()
     for (number, record) in records.sorted(by: { $0.key < $1.key }) {
-      do {
+      try Status.ofReading {
         if number == Self.policiesNumber {
-          policies = try TTLPolicies(verifying: record)
-          continue
+          return policies = try TTLPolicies(verifying: record)
         }
         let index = try KeyLayout.indexKey(number).withUnsafeBytes { key in
           try record.withUnsafeBytes { try StoredIndex(key: key, record: $0) }
         }
         indexes.append(index)
-      } catch {
-        throw Status(readingFailed: error)
       }
     }
     self.indexes = indexes

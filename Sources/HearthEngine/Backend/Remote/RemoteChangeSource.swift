@@ -188,9 +188,7 @@ private struct RemoteSourceState: SourceState {
   ) {
     BlockingThreads.shared.complete(done) { () throws(Status) in
       let state = try source.state({ RemoteNeeds(request, $0) }, asOf: sequence ?? self.sequence)
-      do { return try state.answer(request) } catch {
-        throw Status(readingFailed: error)
-      }
+      return try Status.ofReading { try state.answer(request) }
     }
   }
 }

@@ -117,26 +117,24 @@ extension StoredIndex {
       Array(definition.collectionID.utf8),
       after: position.isEmpty ? nil : RemoteKey(try ResourcePath(remote: position)), limits)
     let answer = try read(RemoteRead(scopes: [scope]))
-    var page: [StoredDocument] = []
-    for document in answer.documents { page.append(try StoredDocument(document)) }
-    return (page, !answer.reaches(limits))
+    return (try answer.stored(), !answer.reaches(limits))
   }
 
-  fileprivate func entryKeys(of document: StoredDocument) throws(Status) -> [[UInt8]] {
-    guard UTF8Order.areEqual(document.path.parent.id, definition.collectionID) else { return [] }
+  fileprivate func entryKeys(of document: StoredDocument?) throws(Status) -> [[UInt8]] {
+    guard let document, UTF8Order.areEqual(document.path.parent.id, definition.collectionID) else {
+      return []
+    }
     // Words are searched for in the documents.
     if definition.words != nil { return [] }
-    do {
-      var keys: [[UInt8]] = []
+    var keys: [[UInt8]] = []
+    try Status.ofReading {
       try document.body.withBytes { body in
         try EntryExtractor(self).forEachEntry(of: document.path, MapView(body: body)) { key, _ in
           keys.append(Array(key))
         }
       }
-      return keys
-    } catch {
-      throw Status(readingFailed: error)
     }
+    return keys
   }
 }
 
@@ -181,16 +179,11 @@ extension RemoteCatalogue {
     if maintained.isEmpty { return }
     let document = RemoteKey(change.path)
     for index in maintained {
-      let before = Set(
-        try change.before.map { one throws(Status) in try index.entryKeys(of: one) } ?? [])
-      let after = Set(
-        try change.after.map { one throws(Status) in try index.entryKeys(of: one) } ?? [])
-      for key in before.subtracting(after) {
-        batch.removedEntries.append(RemoteEntry(index: index.number, key: key, document: document))
-      }
-      for key in after.subtracting(before) {
-        batch.addedEntries.append(RemoteEntry(index: index.number, key: key, document: document))
-      }
+      let before = Set(try index.entryKeys(of: change.before))
+      let after = Set(try index.entryKeys(of: change.after))
+      let entry = { RemoteEntry(index: index.number, key: $0, document: document) }
+      batch.removedEntries += before.subtracting(after).map(entry)
+      batch.addedEntries += after.subtracting(before).map(entry)
     }
   }
 }

@@ -28,14 +28,12 @@ struct RemoteIndexVerification: Sendable {
     var position: [UInt8] = []
     while true {
       let (page, isLast) = try index.page(after: position, read)
-      do {
+      try Status.ofReading {
         let references = try page.map { ($0.path, try index.definition.references(of: $0)) }
         try check.add(references) { targets in
           let request = RemoteRead(names: .documents(targets.map { RemoteKey($0) }))
           return Set(try read(request).names.map { try ResourcePath(remote: $0) })
         }
-      } catch {
-        throw Status(readingFailed: error)
       }
       guard let last = page.last, !isLast else { return check.found }
       position = Array(last.path.text.utf8)
@@ -70,12 +68,10 @@ struct RemoteIndexVerification: Sendable {
 
 extension StoredIndex {
   func uniqueKeys(of document: StoredDocument) throws(Status) -> [[UInt8]] {
-    do {
-      return try document.body.withBytes {
+    try Status.ofReading {
+      try document.body.withBytes {
         try EntryExtractor(self).uniqueKeys(of: document.path, MapView(body: $0))
       }
-    } catch {
-      throw Status(readingFailed: error)
     }
   }
 }

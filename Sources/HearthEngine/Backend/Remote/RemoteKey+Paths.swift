@@ -1,5 +1,5 @@
 extension RemoteKey {
-  init(_ path: ResourcePath) {
+  package init(_ path: ResourcePath) {
     let parent = path.parent
     collection = parent.remoteIDs
     var key = KeyBuffer(minimumCapacity: 64)
@@ -46,12 +46,6 @@ extension StoredDocument {
       updateTime: Instant(microseconds: version.updateTime),
       body: try DocumentBody(validating: version.body))
   }
-
-  var remoteVersion: RemoteVersion {
-    RemoteVersion(
-      sequence: sequence, createTime: createTime.microseconds, updateTime: updateTime.microseconds,
-      body: body.withBytes { Array($0) })
-  }
 }
 
 extension LoggedChange {
@@ -68,11 +62,5 @@ extension LoggedChange {
       kind: before == nil ? .created : after == nil ? .deleted : .updated, path: path,
       commitTime: Instant(microseconds: change.time), endsCommit: change.endsCommit, before: before,
       after: after)
-  }
-
-  var remote: RemoteChange {
-    RemoteChange(
-      sequence: sequence, time: commitTime.microseconds, endsCommit: endsCommit,
-      key: RemoteKey(path), before: before?.remoteVersion, after: after?.remoteVersion)
   }
 }

@@ -1,14 +1,13 @@
 /// The documents that were read of a state, for one request.
 struct RemoteState: Sendable {
   /// Each once. One scope has each once, and several may share some.
-  private(set) var documents: [StoredDocument] = []
+  private(set) var documents: [StoredDocument]
   let version: StateVersion
 
   /// - Parameter scopes: Those that the answer is to.
   init(_ answer: RemoteAnswer, of scopes: [RemoteScope]) throws(Status) {
     version = StateVersion(answer.record)
-    documents.reserveCapacity(answer.documents.count)
-    for document in answer.documents { documents.append(try StoredDocument(document)) }
+    documents = try answer.stored()
     if scopes.count > 1 {
       var seen: Set<ResourcePath> = []
       documents.removeAll { !seen.insert($0.path).inserted }

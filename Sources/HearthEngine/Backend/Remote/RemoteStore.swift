@@ -52,7 +52,8 @@ package protocol RemoteWriting: AnyObject {
   /// status with `mayBeDone` if that cannot be found out.
   func commit(_ batch: RemoteBatch) throws(Status)
   /// Takes the lock and applies what its conditions allow, without `lock` before it. The same promise.
-  func commit(_ batch: RemoteBlindBatch) throws(Status) -> RemoteBlindAnswer
+  /// Returns the outcome of each wave; nil for one that was not done, because what it knows is not so.
+  func commit(_ batch: RemoteBlindBatch) throws(Status) -> [RemoteBlindAnswer?]
   /// Removes some of the ids of commits that nobody asks for any more. Without the lock. Returns
   /// whether there may be more.
   func removeOldCommitIDs() throws(Status) -> Bool
@@ -127,15 +128,6 @@ package struct RemoteVersion: Sendable {
     self.updateTime = updateTime
     self.body = body
   }
-}
-
-package struct RemoteChange: Sendable {
-  package var sequence: UInt64
-  package var time: Int64
-  package var endsCommit: Bool
-  package var key: RemoteKey
-  package var before: RemoteVersion?
-  package var after: RemoteVersion?
 }
 
 /// A change as it is read.
@@ -254,6 +246,10 @@ package struct RemoteAnswer: Sendable {
 
   package init(record: RemoteRecord) { self.record = record }
 
+  func stored() throws(Status) -> [StoredDocument] {
+    try documents.map { document throws(Status) in try StoredDocument(document) }
+  }
+
   /// Whether there may be more documents behind these.
   func reaches(_ limits: RemoteLimits) -> Bool {
     documents.count >= limits.count
@@ -266,7 +262,7 @@ package struct RemoteBatch: Sendable {
   /// 16 random bytes, by which the commit is found again.
   package var id: [UInt8]
   package var record: RemoteRecord
-  package var changes: [RemoteChange] = []
+  package var changes: [LoggedChange] = []
   /// Entries of indexes that are added and removed.
   package var addedEntries: [RemoteEntry] = []
   package var removedEntries: [RemoteEntry] = []

@@ -67,9 +67,7 @@ final class RemoteSweeper: Sendable {
 extension RemoteBackend: ExpiringBackend {
   package func setTTL(_ collectionID: String, _ field: FieldSegments?) async throws {
     try await awaiting { done in
-      do throws(Status) { try writer.setTTL(collectionID, field, done) } catch {
-        done(.failure(error))
-      }
+      writer.editAndBuild({ edit throws(Status) in try edit.setTTL(collectionID, field) }, done)
     }
     // Until its index is there, each sweep would fetch the whole collection.
     if field != nil { try await waitForIndexes() }

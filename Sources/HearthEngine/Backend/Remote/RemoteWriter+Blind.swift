@@ -13,9 +13,9 @@ extension RemoteWriter {
       request.origin != nil && acknowledgements.concern(request.mutations.map(\.path))
     }
     if isWatched { source.holdReads() }
-    let answer: RemoteBlindAnswer
+    let answers: [RemoteBlindAnswer?]
     do throws(Status) {
-      answer = try retrying(until: requests.firstDeadline) { () throws(Status) in
+      answers = try retrying(until: requests.firstDeadline) { () throws(Status) in
         try store.write { writing throws(Status) in
           var batch = plan.batch
           batch.id = UUID().bytes
@@ -34,7 +34,7 @@ extension RemoteWriter {
     var others: [WriteRequest] = []
     var outcomes: [Outcome] = []
     for wave in plan.jobs.indices {
-      guard let results = plan.outcomes(of: wave, in: answer) else {
+      guard let results = plan.outcomes(of: wave, in: answers) else {
         others += plan.jobs[wave].map { requests[$0] }
         continue
       }

@@ -15,9 +15,7 @@ final class RemoteWriter: Sendable {
   private enum Item {
     case request(WriteRequest)
     case hold(TransactionHold<WriteRequest>, begun: @Sendable (Result<Void, Status>) -> Void)
-    case indexes(
-      @Sendable (inout RemoteIndexEdit) throws(Status) -> Void, deadline: ContinuousClock.Instant,
-      Completion<Void>)
+    case indexes(Edit, deadline: ContinuousClock.Instant, Completion<Void>)
     case mark(@Sendable () -> Void)
 
     /// Whether it needs the lock.
@@ -25,6 +23,8 @@ final class RemoteWriter: Sendable {
       if case .mark = self { false } else { true }
     }
   }
+
+  typealias Edit = @Sendable (inout RemoteIndexEdit) throws(Status) -> Void
 
   /// A request with its result. An acknowledgement completes it, if listeners are waited for.
   typealias Outcome = (
@@ -300,13 +300,9 @@ final class RemoteWriter: Sendable {
     return try writing.lock(request)
   }
 
-  /// Looks, under the lock, whether the store has lost commits.
-  func mend() {
-    // A closed writer has nobody who could notice.
-    do throws(Status) {
-      try add(.indexes({ _ in }, deadline: .now + Self.patience) { _ in }) { _ in }
-    } catch {}
-  }
+  /// Looks, under the lock, whether the store has lost commits. A closed writer has nobody who could
+  /// notice.
+  func mend() { edit({ _ in }) { _ in } }
 
   /// Under the lock: executes the requests one after another, and commits those that succeed.
   private func write(
@@ -321,20 +317,14 @@ final class RemoteWriter: Sendable {
     if !paths.isEmpty { request.scopes = [.documents(paths.map { RemoteKey($0) })] }
     let answer = isHeld ? try writing.read(request) : try lock(request, writing)
     let catalogue = try catalogue(answer.record.generation, writing)
-    var documents: [StoredDocument] = []
-    for document in answer.documents { documents.append(try StoredDocument(document)) }
+    let documents = try answer.stored()
     let state = RemotePlanState(catalogue, documents, known: paths) { needs throws(Status) in
-      let request = RemoteRead(scopes: needs(catalogue).scopes)
-      var documents: [StoredDocument] = []
-      for document in try writing.read(request).documents {
-        documents.append(try StoredDocument(document))
-      }
-      return documents
+      try writing.read(RemoteRead(scopes: needs(catalogue).scopes)).stored()
     }
     var plan = CommitPlan(
       state, StoreState(answer.record), now: now(), notAfter: latestTime,
       documentCount: paths.count)
-    try prepare(plan, requests)
+    try Status.ofReading { try plan.prepare(for: requests.flatMap(\.mutations)) }
     var outcomes: [Outcome] = []
     for request in requests {
       let counted = state.changes.count
@@ -355,7 +345,7 @@ final class RemoteWriter: Sendable {
       let change = LoggedChange(
         change, endsCommit: next == state.changes.count || state.changes[next].startsCommit)
       try catalogue.addEntries(of: change, to: &batch)
-      batch.changes.append(change.remote)
+      batch.changes.append(change)
     }
     batch.record.sequence = plan.state.lastSequence
     if let last = state.changes.last { batch.record.time = last.commitTime.microseconds }
@@ -378,12 +368,6 @@ final class RemoteWriter: Sendable {
     let known = catalogues.newest
     if known.generation == generation { return known }
     return try catalogues.note(writing.read(RemoteRead(withIndexes: true)))
-  }
-
-  private func prepare(_ plan: CommitPlan, _ requests: [WriteRequest]) throws(Status) {
-    do { try plan.prepare(for: requests.flatMap(\.mutations)) } catch {
-      throw Status(readingFailed: error)
-    }
   }
 
   private func outcome(
@@ -499,34 +483,20 @@ final class RemoteWriter: Sendable {
 
   // MARK: Indexes
 
-  func declare(
-    _ definitions: [IndexDefinition], _ done: @escaping Completion<Void>
-  ) throws(Status) {
-    try edit(done) { edit throws(Status) in
-      for definition in definitions { try edit.declare(definition) }
+  /// Edits the indexes when it is its turn, and then builds what is unfinished.
+  func editAndBuild(_ body: @escaping Edit, _ done: @escaping Completion<Void>) {
+    edit(body) { [self] outcome in
+      done(outcome)
+      if case .success = outcome { continueBuilding() }
     }
   }
 
-  func drop(_ definitions: [IndexDefinition], _ done: @escaping Completion<Void>) throws(Status) {
-    try edit(done) { edit in for definition in definitions { edit.drop(definition) } }
-  }
-
-  func setTTL(
-    _ collectionID: String, _ field: FieldSegments?, _ done: @escaping Completion<Void>
-  ) throws(Status) {
-    try edit(done) { edit throws(Status) in try edit.setTTL(collectionID, field) }
-  }
-
-  private func edit(
-    _ done: @escaping Completion<Void>,
-    _ body: @escaping @Sendable (inout RemoteIndexEdit) throws(Status) -> Void
-  ) throws(Status) {
-    try add(
-      .indexes(body, deadline: ContinuousClock.now + Self.patience) { [self] outcome in
-        done(outcome)
-        if case .success = outcome { continueBuilding() }
-      }
-    ) { _ in }
+  private func edit(_ body: @escaping Edit, _ done: @escaping Completion<Void>) {
+    do throws(Status) {
+      try add(.indexes(body, deadline: .now + Self.patience, done)) { _ in }
+    } catch {
+      done(.failure(error))
+    }
   }
 
   private struct Building {
@@ -610,24 +580,12 @@ final class RemoteWriter: Sendable {
     }
   }
 
-  /// Edits the indexes when it is its turn, and waits for that.
-  private func editBlocking(
-    _ body: @escaping @Sendable (inout RemoteIndexEdit) throws(Status) -> Void
-  ) throws(Status) {
-    let done = DispatchSemaphore(value: 0)
-    let outcome = Guarded<Result<Void, Status>>(.success(()))
-    try add(
-      .indexes(body, deadline: ContinuousClock.now + Self.patience) { result in
-        outcome.withLock { $0 = result }
-        done.signal()
-      }
-    ) { _ in }
-    done.wait()
-    try outcome.withLock(\.self).get()
+  private func editBlocking(_ body: @escaping Edit) throws(Status) {
+    try DispatchSemaphore.waiting { edit(body, $0) }?.get()
   }
 
   private func change(
-    _ body: (inout RemoteIndexEdit) throws(Status) -> Void, until deadline: ContinuousClock.Instant
+    _ body: Edit, until deadline: ContinuousClock.Instant
   ) throws(Status) {
     try retrying(until: deadline) { () throws(Status) in
       try store.write { writing throws(Status) in

@@ -3,7 +3,7 @@ internal import LMDB
 /// One version of a document that outlives its transaction: it has a copy of the record's bytes.
 package final class StoredDocument: Sendable {
   package let path: ResourcePath
-  let sequence: UInt64
+  package let sequence: UInt64
   package let createTime: Instant
   package let updateTime: Instant
   package let body: DocumentBody
