@@ -31,11 +31,11 @@
     @Argument(
       help: "The database to copy: a file, or a URL.",
       completion: .file(extensions: ["hearth"]))
-    var source: String
+    var source: DatabaseLocation
     @Argument(
       help: "The copy: a file, which is made if it is not there, or a URL. It has no documents.",
       completion: .file(extensions: ["hearth"]))
-    var target: String
+    var target: DatabaseLocation
     @Flag(help: "Go on with every change, until ^C.") var follow = false
     @Flag(help: "With --follow: end when no change is missing.") var untilCaughtUp = false
     @Flag(
@@ -51,16 +51,15 @@
     }
 
     func run() async throws {
-      let (from, to) = (DatabaseLocation(source), DatabaseLocation(target))
-      guard !from.isSame(as: to) else {
+      guard !source.isSame(as: target) else {
         throw Failure(
           "A database cannot be copied to itself. Name another one for the copy.")
       }
       let isJSON = output.json
       let run = CopyRun(
-        name: from.name, isFollowing: follow, endsCaughtUp: untilCaughtUp, verifiesAll: verifyAll)
-      try await from.open(.copying) { source in
-        try await to.open(.making) { target in
+        name: source.name, isFollowing: follow, endsCaughtUp: untilCaughtUp, verifiesAll: verifyAll)
+      try await source.open(.copying) { source in
+        try await target.open(.making) { target in
           let verification = try await Interruption.cancelling {
             try await run(DatabaseCopy.begin(from: source, to: target))
           }

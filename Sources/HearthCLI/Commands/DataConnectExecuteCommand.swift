@@ -65,7 +65,7 @@
         }, "--variables")
       let token = Self.withProvider(try object(authToken, "--auth-token"))
       let auth = authUid.map { DataConnectAuth(uid: $0, token: token) }
-      try await file.open(seed == nil ? .writing : .making) { db in
+      try await file.database.open(seed == nil ? .writing : .making) { db in
         let dataConnect = try DataConnect(compiled, on: db)
         try await DataConnect.withAuth(auth) {
           for name in names {

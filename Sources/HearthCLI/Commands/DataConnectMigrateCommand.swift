@@ -20,7 +20,7 @@
     @OptionGroup var project: DataConnectProjectOptions
 
     func run() async throws {
-      try await file.open(.reading) { db in
+      try await file.database.open(.reading) { db in
         try await project.printChanges(on: db) { try await $0.schemaChanges() }
       }
     }
@@ -42,7 +42,7 @@
     var allowDestructive = false
 
     func run() async throws {
-      try await file.open(.writing) { db in
+      try await file.database.open(.writing) { db in
         try await project.printChanges(on: db) {
           try await $0.migrate(allowingDestructive: allowDestructive)
         }

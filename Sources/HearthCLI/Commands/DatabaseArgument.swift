@@ -10,37 +10,8 @@
     @Argument(
       help: "The database: a file, or the URL of one on a server, postgresql://….",
       completion: .file(extensions: ["hearth"]))
-    var database: String
+    var database: DatabaseLocation
     @OptionGroup var map: MapSizeOption
-
-    enum Access {
-      case reading
-      /// As `reading`, but as one of a server's writers, whose times are exact.
-      case copying
-      case writing, making
-    }
-
-    var location: DatabaseLocation { DatabaseLocation(database) }
-
-    /// For messages.
-    var name: String { location.name }
-
-    /// Opens the database, runs `body`, and closes it. Only `making` creates a file that does not
-    /// exist.
-    func open(
-      _ access: Access, validatingPages: Bool = false, _ body: (Firestore) async throws -> Void
-    ) async throws {
-      try await location.open(access, validatingPages: validatingPages, body)
-    }
-
-    func mustExist() throws { try location.mustExist() }
-
-    /// Refuses a database on a server, for a command that works on files.
-    func mustBeFile(_ command: String) throws {
-      guard location.isServer else { return }
-      throw Failure(
-        "hearth \(command) works on files only. To have \(name) in a file, use hearth copy.")
-    }
   }
 
   /// The address space for files.
@@ -59,10 +30,22 @@
   }
 
   /// The path of a database file, or the URL of a database on a server.
-  struct DatabaseLocation: Sendable {
+  struct DatabaseLocation: ExpressibleByArgument, Sendable {
     let text: String
 
-    init(_ text: String) { self.text = text }
+    init(argument text: String) { self.text = text }
+
+    enum Access {
+      case reading
+      /// As `reading`; opening a file reads every page first.
+      case validating
+      /// As `reading`, but as one of a server's writers, whose times are exact.
+      case copying
+      case writing, making
+    }
+
+    /// A file that nobody opens as a database.
+    var asFile: FirestoreFile { FirestoreFile(at: text) }
 
     var isServer: Bool { text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") }
 
@@ -91,23 +74,26 @@
       }
     }
 
-    /// Opens the database, runs `body`, and closes it.
-    func open(
-      _ access: DatabaseArgument.Access, validatingPages: Bool = false,
-      _ body: (Firestore) async throws -> Void
-    ) async throws {
+    /// Refuses a database on a server, for a command that works on files.
+    func mustBeFile(_ command: String) throws {
+      guard isServer else { return }
+      throw Failure(
+        "hearth \(command) works on files only. To have \(name) in a file, use hearth copy.")
+    }
+
+    /// Opens the database, runs `body`, and closes it. Only `making` creates a file that does not
+    /// exist.
+    func open(_ access: Access, _ body: (Firestore) async throws -> Void) async throws {
       if access != .making { try mustExist() }
-      let db = try open(access, validatingPages: validatingPages)
+      let db = try open(access)
       try await db.closed { try await body(db) }
     }
 
-    private func open(
-      _ access: DatabaseArgument.Access, validatingPages: Bool
-    ) throws -> Firestore {
+    private func open(_ access: Access) throws -> Firestore {
+      let settings = FirestoreSettings()
       if isServer {
         #if Postgres
-          let settings = FirestoreSettings()
-          settings.isReadOnly = access == .reading
+          settings.isReadOnly = access == .reading || access == .validating
           return try Firestore.open(text, settings: settings)
         #else
           throw Failure(
@@ -115,9 +101,8 @@
               + "swift build --traits Tools,Postgres")
         #endif
       }
-      let settings = FirestoreSettings()
-      settings.isReadOnly = access == .reading || access == .copying
-      settings.validatesPagesOnOpen = validatingPages
+      settings.isReadOnly = access != .writing && access != .making
+      settings.validatesPagesOnOpen = access == .validating
       return try Firestore.open(at: text, settings: settings)
     }
   }

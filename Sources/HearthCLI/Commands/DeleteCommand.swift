@@ -16,11 +16,12 @@
     func run() async throws {
       try Position.mustBeDocument(
         path,
-        instead: "Delete its documents one by one: hearth list \(file.name) \(path) names them.")
-      try await file.open(.writing) { db in
+        instead:
+          "Delete its documents one by one: hearth list \(file.database.name) \(path) names them.")
+      try await file.database.open(.writing) { db in
         let document = db.document(path)
         guard try await document.getDocument().exists else {
-          throw Failure("There is no document \(path.legible) in \(file.name).")
+          throw Failure("There is no document \(path.legible) in \(file.database.name).")
         }
         try await document.delete()
         guard output.json else { return }

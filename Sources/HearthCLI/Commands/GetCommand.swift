@@ -14,11 +14,11 @@
 
     func run() async throws {
       try Position.mustBeDocument(
-        path, instead: "List its documents with: hearth list \(file.name) \(path)")
-      try await file.open(.reading) { db in
+        path, instead: "List its documents with: hearth list \(file.database.name) \(path)")
+      try await file.database.open(.reading) { db in
         let snapshot = try await db.document(path).getDocument()
         guard let line = try snapshot.jsonLine, let fields = try snapshot.fieldValues else {
-          throw Failure("There is no document \(path.legible) in \(file.name).")
+          throw Failure("There is no document \(path.legible) in \(file.database.name).")
         }
         if output.json { return try Terminal.print("\(line)") }
         try Terminal.print(Terminal.bold("\(snapshot.reference.path.legible)"))

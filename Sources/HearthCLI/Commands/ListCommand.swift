@@ -27,9 +27,9 @@
         }
       } else {
         try Position.mustBeCollection(
-          collection, instead: "Show it with: hearth get \(file.name) \(collection)")
+          collection, instead: "Show it with: hearth get \(file.database.name) \(collection)")
       }
-      try await file.open(.reading) { db in
+      try await file.database.open(.reading) { db in
         let query = group ? db.collectionGroup(collection) : db.collection(collection)
         let shown = try await (limit.map(query.limit(to:)) ?? query).getDocuments().documents
         if output.json {

@@ -16,11 +16,9 @@
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-      try file.mustBeFile("check")
-      try file.mustExist()
-      let report = try await withProgress { [database = file.database] in
-        try await FirestoreFile(at: database).check(progress: $0)
-      }
+      try file.database.mustBeFile("check")
+      try file.database.mustExist()
+      let report = try await withProgress(file.database.asFile.check)
       if output.json {
         try Terminal.print(
           JSON.object([
@@ -60,8 +58,8 @@
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-      try file.mustBeFile("backup")
-      try await file.open(.reading) { db in
+      try file.database.mustBeFile("backup")
+      try await file.database.open(.reading) { db in
         let report = try await withProgress { [target, compact, replace] in
           try await db.maintenance.backup(
             to: target, compacting: compact, replacing: replace, progress: $0)
@@ -85,12 +83,12 @@
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-      try file.mustBeFile("restore")
+      try file.database.mustBeFile("restore")
       guard FileManager.default.fileExists(atPath: backup) else {
         throw Failure("There is no backup at \(backup.legible).")
       }
-      let report = try await withProgress { [backup, file] in
-        try await FirestoreFile(at: file.database).restore(from: backup, progress: $0)
+      let report = try await withProgress { [backup, file = file.database.asFile] in
+        try await file.restore(from: backup, progress: $0)
       }
       try output.show(report)
     }
@@ -106,11 +104,9 @@
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-      try file.mustBeFile("compact")
-      try file.mustExist()
-      let (before, after) = try await withProgress { [database = file.database] in
-        try await FirestoreFile(at: database).compact(progress: $0)
-      }
+      try file.database.mustBeFile("compact")
+      try file.database.mustExist()
+      let (before, after) = try await withProgress(file.database.asFile.compact)
       if output.json {
         try Terminal.print(
           JSON.object([.init("bytesBefore", before), .init("bytesAfter", after)]))
@@ -147,14 +143,14 @@
 
     func run() async throws {
       if times { return try await repairTimes() }
-      try file.mustBeFile("repair")
+      try file.database.mustBeFile("repair")
       guard let target else {
         throw ValidationError(
-          "Say where the new file goes: hearth repair \(file.database) <target>.")
+          "Say where the new file goes: hearth repair \(file.database.text) <target>.")
       }
-      try file.mustExist()
-      let report = try await withProgress { [database = file.database, target] in
-        try await FirestoreFile(at: database).repair(to: target, progress: $0)
+      try file.database.mustExist()
+      let report = try await withProgress { [file = file.database.asFile] in
+        try await file.repair(to: target, progress: $0)
       }
       if output.json { return try Terminal.print(json(report)) }
       for problem in report.problems { try Terminal.print(Terminal.faint("\(problem)")) }
@@ -179,14 +175,14 @@
     }
 
     private func repairTimes() async throws {
-      try file.mustExist()
+      try file.database.mustExist()
       var count = 0
-      if file.location.isServer {
-        try await file.open(.writing) { db in count = try await db.maintenance.repairTimes() }
-      } else {
-        count = try await withProgress { [database = file.database] in
-          try await FirestoreFile(at: database).repairTimes(progress: $0)
+      if file.database.isServer {
+        try await file.database.open(.writing) { db in
+          count = try await db.maintenance.repairTimes()
         }
+      } else {
+        count = try await withProgress(file.database.asFile.repairTimes)
       }
       if output.json { return try Terminal.print(JSON.object([.init("documents", count)])) }
       try Terminal.print("the times of \(Figure.count(count, "document")) corrected")
@@ -226,9 +222,9 @@
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-      try file.mustBeFile("export")
+      try file.database.mustBeFile("export")
       // All pages are validated first, so that background work uses only checked ones, too.
-      try await file.open(.reading, validatingPages: true) { db in
+      try await file.database.open(.validating) { db in
         let toOutput = target == "-"
         let count = try await withProgress { [target, replace] progress in
           toOutput
@@ -266,7 +262,7 @@
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-      try file.mustBeFile("import")
+      try file.database.mustBeFile("import")
       let source = source == "-" ? "/dev/stdin" : source
       guard FileManager.default.fileExists(atPath: source) else {
         throw Failure("There is no file \(source.legible).")
@@ -275,18 +271,18 @@
       if source != "/dev/stdin", DatabaseFile.isDatabase(at: source) {
         throw ValidationError(
           "\(source) is a database. The lines come first, then the database: "
-            + "hearth import \(file.database) \(source)")
+            + "hearth import \(file.database.text) \(source)")
       }
-      if keepTimes || !FileManager.default.fileExists(atPath: file.database) {
+      if keepTimes || !FileManager.default.fileExists(atPath: file.database.text) {
         let report = try await withProgress {
-          [database = file.database, skipInvalidLines, keepTimes] in
-          try await FirestoreFile(at: database).import(
+          [file = file.database.asFile, skipInvalidLines, keepTimes] in
+          try await file.import(
             from: source, keepingTimes: keepTimes, skippingInvalidLines: skipInvalidLines,
             progress: $0)
         }
         return try show(report)
       }
-      try await file.open(.writing) { db in
+      try await file.database.open(.writing) { db in
         let report = try await withProgress { [skipInvalidLines] in
           try await db.maintenance.import(
             from: source, skippingInvalidLines: skipInvalidLines, progress: $0)

@@ -28,7 +28,7 @@
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-      try await file.open(.reading) { db in
+      try await file.database.open(.reading) { db in
         let answer = try QueryText.read(query, in: db)
         switch answer {
         case .documents(let query):
@@ -68,7 +68,7 @@
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-      try await file.open(.reading) { db in
+      try await file.database.open(.reading) { db in
         let explanation = try await QueryText.read(query, in: db).explanation(analyze: analyze)
         if output.json { return try Terminal.print(explanation.json) }
         try Terminal.print("\(lines: explanation.description)")

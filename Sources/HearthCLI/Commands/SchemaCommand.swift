@@ -18,7 +18,7 @@
     }
 
     func run() async throws {
-      try await file.open(.reading) { db in
+      try await file.database.open(.reading) { db in
         let schemas = try await ParseSwift.withFirestore(db) {
           try await ParseSwift.schemas(sample: sample)
         }

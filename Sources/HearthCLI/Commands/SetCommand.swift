@@ -25,7 +25,7 @@
       try Position.mustBeDocument(path, instead: "Add the id of a document: \(path)/ID.")
       let json = try JSONReader.read(
         fields == "-" ? SetCommand.standardInput() : fields, roundingLongIntegers: output.json)
-      try await file.open(.making) { db in
+      try await file.database.open(.making) { db in
         let document = db.document(path)
         let fields = try output.json ? json.fields(ofDocumentIn: db) : json.fields(in: db)
         try await document.setData(fields, merge: merge)

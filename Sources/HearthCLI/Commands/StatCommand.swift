@@ -14,8 +14,8 @@
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-      try file.mustBeFile("stat")
-      try await file.open(.reading) { db in
+      try file.database.mustBeFile("stat")
+      try await file.database.open(.reading) { db in
         let statistics = try await db.statistics()
         if output.json {
           try Terminal.print(StatCommand.json(statistics))

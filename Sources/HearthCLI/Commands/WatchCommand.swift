@@ -31,7 +31,7 @@
     }
 
     func run() async throws {
-      try await file.open(.reading) { db in
+      try await file.database.open(.reading) { db in
         if let document = Position.document(query, in: db) { return try await watch(document) }
         switch try QueryText.read(query, in: db) {
         case .documents(let query): try await watch(query)
