@@ -81,7 +81,7 @@
     public convenience init(at path: String, _ options: Options = Options()) throws {
       let logger = Logger(label: "hearth.server")
       var settings = EmbeddedBackend.Settings()
-      settings.isReadOnly = options.isReadOnly
+      settings.store.isReadOnly = options.isReadOnly
       settings.retention = options.retention ?? Self.defaultRetention
       settings.isRetentionDefault = options.retention == nil
       settings.transactionPatience = Self.transactionPatience

@@ -128,10 +128,10 @@
     ) throws -> RemoteBackend {
       let logger = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
       var settings = EmbeddedBackend.Settings()
-      settings.clock = {
-        Timestamp(Instant(microseconds: 1_767_225_600_000_000 + hours * 3_600_000_000))
+      settings.store.now = {
+        Instant(microseconds: 1_767_225_600_000_000 + hours * 3_600_000_000)
       }
-      settings.ttlSweepInterval = nil
+      settings.store.ttlSweepInterval = nil
       return try RemoteBackend(
         PostgresStore(
           url, retention: ChangeLogRetention(age: .seconds(3600), limitBytes: logLimitBytes),

@@ -34,7 +34,7 @@
     ) throws -> RemoteBackend {
       let logger = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
       var settings = EmbeddedBackend.Settings()
-      settings.ttlSweepInterval = nil
+      settings.store.ttlSweepInterval = nil
       return try RemoteBackend(
         store(
           PostgresStore(

@@ -17,7 +17,7 @@
     private static func open(_ url: String) throws -> RemoteBackend {
       let logger = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
       var settings = EmbeddedBackend.Settings()
-      settings.ttlSweepInterval = nil
+      settings.store.ttlSweepInterval = nil
       settings.transactionPatience = .seconds(60)
       let retention = ChangeLogRetention(age: .seconds(3600), limitBytes: 1 << 30)
       return try RemoteBackend(

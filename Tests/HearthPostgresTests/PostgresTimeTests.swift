@@ -179,7 +179,7 @@
       }
       for now in [Self.start, Self.start + Self.year] {
         var settings = EmbeddedBackend.Settings()
-        settings.clock = { Timestamp(Instant(microseconds: now)) }
+        settings.store.now = { Instant(microseconds: now) }
         let backend = try RemoteBackend(
           PostgresStore(
             url, retention: ChangeLogRetention(age: .seconds(3600), limitBytes: 1 << 30),

@@ -38,8 +38,8 @@
         urls = [try PostgresServer.newURL(), try PostgresServer.newURL()]
         let remotes = try urls.map { url in
           var settings = EmbeddedBackend.Settings()
-          settings.clock = { Timestamp(clock.now) }
-          settings.ttlSweepInterval = nil
+          settings.store.now = { clock.now }
+          settings.store.ttlSweepInterval = nil
           return try RemoteBackend(
             PostgresStore(
               url, retention: ChangeLogRetention(age: .seconds(3600), limitBytes: 1 << 30),
@@ -301,8 +301,8 @@
       // The second process is ten seconds ahead.
       let backends = try [0, 10_000_000].map { ahead in
         var settings = EmbeddedBackend.Settings()
-        settings.clock = { Timestamp(Instant(microseconds: start + Int64(ahead))) }
-        settings.ttlSweepInterval = nil
+        settings.store.now = { Instant(microseconds: start + Int64(ahead)) }
+        settings.store.ttlSweepInterval = nil
         return try RemoteBackend(
           PostgresStore(
             url, retention: ChangeLogRetention(age: .seconds(3600), limitBytes: 1 << 30),

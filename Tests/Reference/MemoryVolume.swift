@@ -18,7 +18,7 @@
     @Sendable private static func open(
       _ path: String, isKept: Bool, _ settings: EmbeddedBackend.Settings, _ logger: Logger
     ) -> any Backend {
-      let now = settings.now
+      let now = settings.store.now
       let key = BytewiseString(path)
       let known = (isKept ? saved.withLock { $0[key] } : nil) ?? Saved(history: now())
       return MemoryBackend(

@@ -25,11 +25,10 @@ package final class EmbeddedBackend: Sendable {
 
   /// - Parameter namedPath: The path that the user gave for the file, if it is not `path`.
   init(
-    path: String, named namedPath: String? = nil, configuration: StoreConfiguration,
-    queueLimitBytes: Int, indexPolicy: IndexingPolicy = .declared,
-    transactionPatience: Duration = DocumentQueues.patience, logger: Logger,
+    path: String, named namedPath: String? = nil, _ settings: Settings, logger: Logger,
     memoryFolder: MemoryFolder? = nil
   ) throws {
+    let configuration = settings.store
     store = try Store(path: path, named: namedPath, configuration: configuration)
     self.logger = logger
     self.memoryFolder = memoryFolder
@@ -45,15 +44,14 @@ package final class EmbeddedBackend: Sendable {
     }
     history = try store.read { try History.read($0) }
     clockWatch = ClockWatch(of: path, now: configuration.now, logger: logger)
-    writer = Writer(store, queueLimitBytes: queueLimitBytes, logger: logger)
-    let indexes = IndexManager(store, policy: indexPolicy, logger: logger)
+    writer = Writer(store, queueLimitBytes: settings.queueLimitBytes, logger: logger)
+    let indexes = IndexManager(store, policy: settings.indexPolicy, logger: logger)
     self.indexes = indexes
     note = { trace in if indexes.advisor.isLearning { indexes.note(trace) } }
     let registry = ListenerRegistry(
-      store, writer, logger: logger, isStrict: indexPolicy == .strict,
-      note: note)
+      store, writer, logger: logger, isStrict: settings.indexPolicy == .strict, note: note)
     listeners = BackendListeners(registry: registry, history: history)
-    transactions = TransactionTable(patience: transactionPatience)
+    transactions = TransactionTable(patience: settings.transactionPatience)
     indexes.start()
     sweeper = configuration.isReadOnly ? nil : TTLSweeper(store, writer, logger: logger)
     if let interval = configuration.ttlSweepInterval { sweeper?.start(interval: interval) }

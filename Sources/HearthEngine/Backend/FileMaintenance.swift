@@ -8,7 +8,7 @@ extension EmbeddedBackend {
     private let configuration: StoreConfiguration
 
     package init(_ settings: EmbeddedBackend.Settings) {
-      configuration = settings.storeConfiguration
+      configuration = settings.store
     }
 
     package func check(at path: String, _ progress: MaintenanceHandler?) async throws -> CheckReport

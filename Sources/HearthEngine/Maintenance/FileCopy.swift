@@ -75,7 +75,7 @@ enum FileCopy {
   private static func beginHistory(at path: String, _ configuration: StoreConfiguration) throws {
     var configuration = configuration
     configuration.isReadOnly = false
-    configuration.durability = .unsafeNoSync
+    configuration.durability = .unsafeWithoutFlushing
     let store = try Store(path: path, configuration: configuration)
     defer { store.close() }
     try store.write { try History.begin(&$0, in: store) }

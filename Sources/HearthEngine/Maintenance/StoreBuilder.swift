@@ -13,7 +13,7 @@ final class StoreBuilder {
   init(path: String, expectedBytes: Int, _ configuration: StoreConfiguration) throws {
     var configuration = configuration
     configuration.isReadOnly = false
-    configuration.durability = .unsafeNoSync
+    configuration.durability = .unsafeWithoutFlushing
     configuration.mapSizeBytes = max(
       configuration.mapSizeBytes, 2 * min(expectedBytes, 1 << 44) + (256 << 20))
     store = try Store(path: path, configuration: configuration)

@@ -56,7 +56,12 @@ final class Store: Sendable {
     settings.mapSizeBytes = configuration.mapSizeBytes
     settings.optionalTables = Set(Tables.laterNames)
     settings.isReadOnly = configuration.isReadOnly
-    settings.durability = configuration.durability
+    settings.durability =
+      switch configuration.durability {
+      case .full: .full
+      case .lastCommitMayBeLost: .lastCommitMayBeLost
+      case .unsafeWithoutFlushing: .unsafeNoSync
+      }
     settings.allowsRemoteFileSystem = configuration.allowsRemoteFileSystem
     settings.validatesPages = configuration.validatesPages
     settings.poisonsBorrowedBytes = configuration.poisonsBorrowedBytes

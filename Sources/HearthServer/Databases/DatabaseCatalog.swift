@@ -205,7 +205,7 @@
       #if Postgres
         let retention = settings.retention ?? FirestoreServer.defaultRetention
         let store = try PostgresStore(
-          url, retention: retention, isReadOnly: settings.isReadOnly, logger: logger)
+          url, retention: retention, isReadOnly: settings.store.isReadOnly, logger: logger)
         return (try RemoteBackend(store, settings, logger: logger), store.name)
       #else
         throw Status(

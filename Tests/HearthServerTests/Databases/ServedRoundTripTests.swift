@@ -20,7 +20,7 @@
     private static func open(_ url: String) throws -> RemoteBackend {
       let logger = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
       var settings = EmbeddedBackend.Settings()
-      settings.ttlSweepInterval = nil
+      settings.store.ttlSweepInterval = nil
       settings.transactionPatience = FirestoreServer.transactionPatience
       let store = try PostgresStore(
         url, retention: FirestoreServer.defaultRetention, logger: logger)

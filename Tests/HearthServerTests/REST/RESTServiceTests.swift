@@ -121,7 +121,7 @@
       try await TestServer.run(over: open()) { server in
         _ = try await server.set(TestServer.root + "/books/dune", 412)
       }
-      settings.isReadOnly = true
+      settings.store.isReadOnly = true
       try await TestServer.run({ $0.isReadOnly = true }, over: open()) { server in
         let book = Self.v1 + "/books/dune"
         for (method, path) in [

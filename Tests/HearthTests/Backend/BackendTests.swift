@@ -26,7 +26,7 @@ import Testing
     switch kind {
     case .embedded:
       var settings = EmbeddedBackend.Settings()
-      settings.durability = .unsafeWithoutFlushing
+      settings.store.durability = .unsafeWithoutFlushing
       settings.queueLimitBytes = queueLimitBytes
       let path = folder.path + "/verbs.hearth"
       return try EmbeddedBackend(

@@ -71,7 +71,7 @@ struct SettingsTests {
     let embedded = settings.embedded
     #expect(embedded.queueLimitBytes == 19)
     #expect(embedded.indexPolicy == .strict)
-    let store = embedded.storeConfiguration
+    let store = embedded.store
     #expect(store.isReadOnly && store.validatesPages && store.verifiesChecksumsOnRead)
     #expect(store.allowsRemoteFileSystem)
     #expect(store.mapSizeBytes == 1 << 30)
@@ -83,7 +83,7 @@ struct SettingsTests {
     #expect(store.durability == .lastCommitMayBeLost)
     #expect(store.now() == Instant(microseconds: 23_000_000))
     settings.ttlSweepInterval = nil
-    #expect(settings.embedded.storeConfiguration.ttlSweepInterval == nil)
+    #expect(settings.embedded.store.ttlSweepInterval == nil)
   }
 
   @Test func `TLS can only be switched off for a host of one's own`() {

@@ -155,7 +155,7 @@ import Testing
 enum DamageWorld {
   static let configuration: StoreConfiguration = {
     var configuration = StoreConfiguration()
-    configuration.durability = .unsafeNoSync
+    configuration.durability = .unsafeWithoutFlushing
     configuration.mapSizeBytes = 1 << 30
     // A clock that stands still: the same writes make the same bytes.
     configuration.now = { Instant(microseconds: 1_767_225_600_000_000) }

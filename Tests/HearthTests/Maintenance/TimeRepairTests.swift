@@ -22,7 +22,7 @@ import Testing
 
   private func repair() async throws -> Int {
     var settings = EmbeddedBackend.Settings()
-    settings.clock = { [clock] in Timestamp(clock.now) }
+    settings.store.now = { [clock] in clock.now }
     return try await EmbeddedBackend.FileMaintenance(settings).repairTimes(at: path, nil)
   }
 

@@ -15,14 +15,15 @@ final class QueryWorld: Sendable {
     _ documents: [(path: ResourcePath, fields: MapValue)], keyLimit: KeyLimit = .standard,
     indexes: [IndexDefinition] = [], configure: (inout StoreConfiguration) -> Void = { _ in }
   ) async throws {
-    var configuration = StoreConfiguration()
-    configuration.durability = .unsafeNoSync
-    configuration.mapSizeBytes = 1 << 30
-    configuration.keyLimit = keyLimit
-    configure(&configuration)
+    var settings = EmbeddedBackend.Settings()
+    settings.store.durability = .unsafeWithoutFlushing
+    settings.store.mapSizeBytes = 1 << 30
+    settings.store.keyLimit = keyLimit
+    settings.queueLimitBytes = 256 << 20
+    settings.indexPolicy = .declared
+    configure(&settings.store)
     database = try EmbeddedBackend(
-      path: folder.path + "/world.hearth", configuration: configuration,
-      queueLimitBytes: 256 << 20, logger: Logger(label: "test"))
+      path: folder.path + "/world.hearth", settings, logger: Logger(label: "test"))
     try database.store.putReady(indexes)
     try await database.add(documents)
   }

@@ -12,7 +12,7 @@ import Testing
 
   private func open() throws -> EmbeddedBackend {
     var settings = EmbeddedBackend.Settings()
-    settings.durability = .unsafeWithoutFlushing
+    settings.store.durability = .unsafeWithoutFlushing
     let path = folder.path + "/parts.hearth"
     return try EmbeddedBackend(at: path, named: path, settings, logger: Logger(label: "test"))
   }

@@ -19,7 +19,7 @@ final class StoreFixture: @unchecked Sendable {
     queueLimitBytes: Int = 64 << 20, _ configure: (inout StoreConfiguration) -> Void = { _ in }
   ) throws {
     var configuration = StoreConfiguration()
-    configuration.durability = .unsafeNoSync
+    configuration.durability = .unsafeWithoutFlushing
     configuration.mapSizeBytes = 1 << 30
     configuration.now = { [clock] in clock.now }
     configure(&configuration)

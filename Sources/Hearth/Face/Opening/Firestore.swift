@@ -260,7 +260,8 @@ public final class Firestore: NSObject, @unchecked Sendable {
   private func openServer(_ settings: FirestoreSettings, _ logger: Logger) throws -> Database {
     #if Postgres
       let store = try PostgresStore(
-        path, retention: settings.embedded.changeLog, isReadOnly: settings.embedded.isReadOnly,
+        path, retention: settings.embedded.changeLog,
+        isReadOnly: settings.embedded.store.isReadOnly,
         logger: logger)
       let backend = try RemoteBackend(store, settings.embedded, logger: logger)
       return Database(backend, named: store.name, logger: logger)

@@ -109,7 +109,7 @@ public final class FirestoreSettings: NSObject, NSCopying {
   /// `getDocuments(as:)` decodes results on several threads only if their type is `Sendable`, its
   /// conformance to `Decodable` belongs to no actor, and the decoder has no closures and no
   /// `userInfo`. All other types are decoded where the caller runs.
-  public var maxQueryThreads = EmbeddedBackend.Settings.defaultQueryThreads
+  public var maxQueryThreads = StoreConfiguration.defaultScanThreads
 
   /// Opens a file on a network file system. Default: false. LMDB does not support network file
   /// systems: locks may not hold there.
@@ -229,19 +229,19 @@ extension FirestoreSettings {
   /// The same settings for the backend.
   var embedded: EmbeddedBackend.Settings {
     var settings = EmbeddedBackend.Settings()
-    settings.isReadOnly = isReadOnly
-    settings.mapSizeBytes = mapSizeBytes
-    settings.validatesPages = validatesPagesOnOpen
-    settings.verifiesChecksumsOnRead = verifiesChecksumsOnRead
-    settings.maxQueryThreads = maxQueryThreads
-    settings.allowsRemoteFileSystem = allowsRemoteFileSystem
-    settings.changeLogAge = changeLogRetention
-    settings.changeLogBytes = changeLogLimitBytes
-    settings.ttlSweepInterval = ttlSweepInterval
+    settings.store.isReadOnly = isReadOnly
+    settings.store.mapSizeBytes = mapSizeBytes
+    settings.store.validatesPages = validatesPagesOnOpen
+    settings.store.verifiesChecksumsOnRead = verifiesChecksumsOnRead
+    settings.store.scanThreads = max(1, min(maxQueryThreads, 64))
+    settings.store.allowsRemoteFileSystem = allowsRemoteFileSystem
+    settings.store.changeLogAge = changeLogRetention
+    settings.store.changeLogBytes = changeLogLimitBytes
+    settings.store.ttlSweepInterval = ttlSweepInterval
     settings.queueLimitBytes = queueLimitBytes
-    settings.maximumClockLead = maximumClockLead
-    settings.clock = clock
-    settings.durability =
+    settings.store.commitTime.maximumLead = maximumClockLead
+    if let clock { settings.store.now = { Instant(clock()) } }
+    settings.store.durability =
       switch durability {
       case .full: .full
       case .lastCommitMayBeLost: .lastCommitMayBeLost

@@ -28,8 +28,7 @@ package final class RemoteBackend: Sendable {
   package init(
     _ store: any RemoteStore, _ settings: EmbeddedBackend.Settings, logger: Logger
   ) throws(Status) {
-    let clock = settings.clock
-    let now: @Sendable () -> Instant = { clock.map { Instant($0()) } ?? Instant.now() }
+    let now = settings.store.now
     self.store = store
     self.now = now
     transactions = TransactionTable(patience: settings.transactionPatience)
@@ -40,7 +39,7 @@ package final class RemoteBackend: Sendable {
     writer = RemoteWriter(
       store, catalogues, acknowledgements, source, horizon,
       queueLimitBytes: settings.queueLimitBytes, now: now,
-      commitTime: CommitTime(maximumLead: settings.maximumClockLead), logger: logger)
+      commitTime: settings.store.commitTime, logger: logger)
     source.writer = writer
     catalogues.writer = writer
     listeners = BackendListeners(
@@ -50,7 +49,7 @@ package final class RemoteBackend: Sendable {
     sweeper = RemoteSweeper(logger: logger)
     clockWatch = ClockWatch(of: store.name, now: now, logger: logger)
     writer.continueBuilding()
-    if let interval = settings.ttlSweepInterval, !store.isReadOnly {
+    if let interval = settings.store.ttlSweepInterval, !store.isReadOnly {
       sweeper.start(self, every: interval)
     }
     clockWatch.look(at: record.latestTime)

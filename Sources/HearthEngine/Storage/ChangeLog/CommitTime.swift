@@ -6,9 +6,9 @@
 ///
 /// A commit's time is never before that of an earlier commit. So one commit under a clock that was
 /// ahead gives all later ones a time that is ahead too, until the clock has caught up.
-struct CommitTime: Sendable {
+package struct CommitTime: Sendable {
   /// How far a commit's time may be ahead of the clock; nil for any lead.
-  var maximumLead: Duration?
+  package var maximumLead: Duration?
 
   /// The latest time that a commit may get now. No document can have a time after the year 9999.
   func latest(at now: Instant) -> Instant {

@@ -107,12 +107,13 @@ import Testing
 
   @Test(.embedded("It sets the engine's own clock."))
   func `a clock that is beyond the year 9999 gives no time`() async throws {
-    var configuration = StoreConfiguration()
-    configuration.durability = .unsafeNoSync
-    configuration.now = { [clock] in clock.now }
+    var settings = EmbeddedBackend.Settings()
+    settings.store.durability = .unsafeWithoutFlushing
+    settings.store.now = { [clock] in clock.now }
+    settings.queueLimitBytes = 1 << 20
+    settings.indexPolicy = .declared
     let backend = try EmbeddedBackend(
-      path: folder.path + "/late.hearth", configuration: configuration,
-      queueLimitBytes: 1 << 20, logger: .silent)
+      path: folder.path + "/late.hearth", settings, logger: .silent)
     defer { backend.close() }
     let path = ResourcePath(["c", "1"])
     func set(_ n: Int64) throws -> Mutation {
@@ -186,10 +187,10 @@ import Testing
     settings.maximumClockLead = .seconds(1)
     #expect(settings.validationError == nil)
     #expect(
-      settings.embedded.storeConfiguration.commitTime.latest(at: Instant(microseconds: 5))
+      settings.embedded.store.commitTime.latest(at: Instant(microseconds: 5))
         == Instant(microseconds: 1_000_005))
     settings.maximumClockLead = .seconds(Int64.max)
-    let latest = settings.embedded.storeConfiguration.commitTime.latest(at: .latest)
+    let latest = settings.embedded.store.commitTime.latest(at: .latest)
     #expect(latest == .latest)
   }
 
@@ -234,9 +235,9 @@ import Testing
     for (lead, isReadOnly) in [(474 * Self.year, false), (474 * Self.year, true), (0, false)] {
       let recorder = LogRecorder()
       var settings = EmbeddedBackend.Settings()
-      settings.isReadOnly = isReadOnly
+      settings.store.isReadOnly = isReadOnly
       clock.now = Instant(microseconds: start.microseconds + 474 * Self.year - lead)
-      settings.clock = { [clock] in Timestamp(clock.now) }
+      settings.store.now = { [clock] in clock.now }
       let path = folder.path + "/a.hearth"
       let backend = try EmbeddedBackend(
         at: path, named: path, settings, logger: Logger(label: "test") { _ in recorder })

@@ -12,7 +12,7 @@ import Testing
 
   /// Opens the file during a boot, and returns its history and whether it has a mark afterwards.
   private func open(
-    _ durability: Durability, boot: String, isReadOnly: Bool = false
+    _ durability: StoreConfiguration.Durability, boot: String, isReadOnly: Bool = false
   ) throws -> (history: History, hasMark: Bool) {
     var configuration = StoreConfiguration()
     configuration.durability = durability
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test func `a file without flushes begins a new history in each boot that writes it`() throws {
-    let first = try open(.unsafeNoSync, boot: "1")
+    let first = try open(.unsafeWithoutFlushing, boot: "1")
     #expect(first.hasMark && !first.history.isRestored)
     #expect(try open(.lastCommitMayBeLost, boot: "1") == first)
     #expect(try open(.full, boot: "1") == first)
@@ -59,7 +59,7 @@ import Testing
     try await db.terminate()
 
     var configuration = StoreConfiguration()
-    configuration.durability = .unsafeNoSync
+    configuration.durability = .unsafeWithoutFlushing
     let store = try Store(path: path, configuration: configuration)
     try store.write { transaction in
       var mark = RecordFrame.room() + Array("an earlier boot".utf8)

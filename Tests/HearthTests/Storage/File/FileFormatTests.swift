@@ -12,7 +12,7 @@ import Testing
 
   private func configuration(_ format: FileFormat = .current) -> StoreConfiguration {
     var configuration = StoreConfiguration()
-    configuration.durability = .unsafeNoSync
+    configuration.durability = .unsafeWithoutFlushing
     configuration.format = format
     return configuration
   }
