@@ -371,22 +371,10 @@
 
     func write(
       file: StaticString, line: UInt, _ body: @escaping (any LocalWriter) throws -> Void,
-      _ done: @escaping Completion<CommitResult>
+      _ context: RequestContext, _ done: @escaping Completion<CommitResult>
     ) {
-      perform(from: acknowledgements.origin(.lent), done) { [now] in
+      perform(from: acknowledgements.origin(context), done) { [now] in
         try MemoryWriter.run(body, on: &$0, now())
-      }
-    }
-
-    func writeBlocking(
-      file: StaticString, line: UInt, _ body: (any LocalWriter) throws -> Void
-    ) throws -> CommitResult {
-      return try withoutActuallyEscaping(body) { body in
-        try waiting { done in
-          perform(from: acknowledgements.origin(.blocked), done) { [now] in
-            try MemoryWriter.run(body, on: &$0, now())
-          }
-        }
       }
     }
   }

@@ -168,6 +168,16 @@ extension Backend {
   }
 }
 
+extension LocalBackend {
+  package func writeBlocking(
+    file: StaticString, line: UInt, _ body: (any LocalWriter) throws -> Void
+  ) throws -> CommitResult {
+    try withoutActuallyEscaping(body) { body in
+      try waiting { write(file: file, line: line, body, .blocked, $0) }
+    }
+  }
+}
+
 /// Defaults for backends that lend no bytes: they read copies.
 extension Backend {
   package func withBody<Answer>(

@@ -231,10 +231,7 @@ package protocol LocalBackend: Backend {
   ///   - file, line: The place of the closure in a user's source, for the watchdog.
   func write(
     file: StaticString, line: UInt, _ body: @escaping (any LocalWriter) throws -> Void,
-    _ done: @escaping Completion<CommitResult>)
-  func writeBlocking(
-    file: StaticString, line: UInt, _ body: (any LocalWriter) throws -> Void
-  ) throws -> CommitResult
+    _ context: RequestContext, _ done: @escaping Completion<CommitResult>)
 }
 
 /// The verbs of a backend that deletes documents when they expire.

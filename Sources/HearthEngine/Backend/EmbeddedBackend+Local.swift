@@ -40,22 +40,10 @@ extension EmbeddedBackend: LocalBackend {
 
   package func write(
     file: StaticString, line: UInt, _ body: @escaping (any LocalWriter) throws -> Void,
-    _ done: @escaping Completion<CommitResult>
+    _ context: RequestContext, _ done: @escaping Completion<CommitResult>
   ) {
-    writer.perform(
-      WriteClosure(from: CallSite(file: file, line: line), tracing: tracing, body), done)
-  }
-
-  package func writeBlocking(
-    file: StaticString, line: UInt, _ body: (any LocalWriter) throws -> Void
-  ) throws -> CommitResult {
-    try withoutActuallyEscaping(body) { body in
-      try waiting { done in
-        let closure = WriteClosure(
-          from: CallSite(file: file, line: line), tracing: tracing, body)
-        writer.perform(closure, isBlocking: true, done)
-      }
-    }
+    let closure = WriteClosure(from: CallSite(file: file, line: line), tracing: tracing, body)
+    writer.perform(closure, isBlocking: context.thread == .blocked, done)
   }
 }
 

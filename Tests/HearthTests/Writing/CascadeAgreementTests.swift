@@ -166,7 +166,7 @@ import Testing
     init(of steps: [Step], over backend: any LocalBackend) async {
       let report = Guarded(([String](), [Mutation](), [String]()))
       let outcome = await Report.outcome {
-        try await backend.awaiting { done in
+        try await backend.awaiting { context, done in
           backend.write(
             file: #file, line: #line,
             { writer in
@@ -183,7 +183,7 @@ import Testing
                 try Report.text($0)
               }
               report.withLock { $0.2 = all }
-            }, done)
+            }, context, done)
         }
       }
       (lines, written, seen) = report.withLock(\.self)

@@ -49,7 +49,7 @@ import Testing
       }
       if let local = backend as? any LocalBackend {
         let result = try await local.awaiting { done in
-          local.write(file: #file, line: #line, { try $0.write(delete) }, done)
+          local.write(file: #file, line: #line, { try $0.write(delete) }, .lent, done)
         }
         #expect(result.commitTime > last)
         last = result.commitTime

@@ -160,7 +160,7 @@ extension Firestore {
     let run = WriteClosure(self, body)
     do {
       let backend = try local()
-      _ = try await backend.awaiting { backend.write(file: file, line: line, run.run, $0) }
+      _ = try await backend.awaiting { backend.write(file: file, line: line, run.run, .lent, $0) }
     } catch let status as Status {
       throw run.thrown ?? status.nsError
     }

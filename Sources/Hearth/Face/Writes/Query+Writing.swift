@@ -85,13 +85,12 @@ extension Database {
     if isLocal, let local {
       let count = Guarded(0)
       _ = try await backend.awaiting { [query] done in
-        local.write(file: #fileID, line: #line) { writer in
+        let write = { (writer: any LocalWriter) in
           let own = try mutations(writer.answer(.results(EffectiveQuery(query))).results)
           for mutation in own { try writer.write(mutation) }
           count.withLock { $0 = own.count }
-        } _: {
-          done($0)
         }
+        local.write(file: #fileID, line: #line, write, .lent, done)
       }
       return count.withLock(\.self)
     }

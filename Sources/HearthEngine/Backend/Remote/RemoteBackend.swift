@@ -444,22 +444,7 @@ extension RemoteBackend: LocalBackend {
 
   package func write(
     file: StaticString, line: UInt, _ body: @escaping (any LocalWriter) throws -> Void,
-    _ done: @escaping Completion<CommitResult>
-  ) {
-    write(body, .lent, done)
-  }
-
-  package func writeBlocking(
-    file: StaticString, line: UInt, _ body: (any LocalWriter) throws -> Void
-  ) throws -> CommitResult {
-    try withoutActuallyEscaping(body) { body in
-      try waiting { write(body, .blocked, $0) }
-    }
-  }
-
-  private func write(
-    _ body: @escaping (any LocalWriter) throws -> Void, _ context: RequestContext,
-    _ done: @escaping Completion<CommitResult>
+    _ context: RequestContext, _ done: @escaping Completion<CommitResult>
   ) {
     let request = WriteRequest(WriteClosure(body), from: acknowledgements.origin(context), done)
     do throws(Status) { try writer.add(request) } catch { done(.failure(error)) }
