@@ -131,8 +131,9 @@
 
       /// Queries and single documents that one `Listen` stream watches.
       var membersPerStream = 10_000
-      /// Bytes of requests that may be in memory at a time; at least one message.
-      var requestBytes = Connections.bodyBytes
+      /// Bytes of requests that may be in memory at a time, bodies over REST and messages over gRPC; at
+      /// least one message.
+      var requestBytes = 256 << 20
       /// Time for a request's body over REST, and for a message over gRPC.
       var requestTime = Duration.seconds(120)
       /// Time in which a client reads a part of an answer.

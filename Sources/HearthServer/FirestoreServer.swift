@@ -41,20 +41,18 @@
     private let results: KeptResults
     private let answers: AnswerBudget
     private let metrics: ServerMetrics
-    private let isReadOnly: Bool
+    /// Without keys: those that were replaced must not be kept.
+    private let options: Options
+    /// The metadata of the message that the server listens.
+    private let description: Logger.Metadata
     /// Nil without TLS.
     private let certificates: TimedCertificateReloader?
-    private let tls: TLS?
     private let transport: HTTP2ServerTransport.Posix
     private let server: GRPCServer<HTTP2ServerTransport.Posix>
     private let keys: ServiceKeys
-    /// Where it is to listen, for errors.
-    private let requestedAddress: String
     /// How long calls may run after `shutDown`.
     private let grace: Duration
     private let logger: Logger
-    /// The metadata of the first log message. Has no secrets.
-    private let description: Logger.Metadata
 
     private struct Running {
       var serving: Task<Void, any Error>?
@@ -114,11 +112,12 @@
       self.catalog = catalog
       self.grace = grace
       self.logger = logger
-      requestedAddress = "\(options.host):\(options.port)"
       description = options.description(of: catalog)
+      var withoutKeys = options
+      withoutKeys.serviceKeys = []
+      withoutKeys.serviceAccounts = []
+      self.options = withoutKeys
       if let tls = options.tls { KeyFile.warn(ofOthersWhoMayRead: tls.keyPath, logger) }
-      isReadOnly = options.isReadOnly
-      tls = options.tls
       certificates = try options.tls.map { try $0.reloader(logger: logger) }
       let security: HTTP2ServerTransport.Posix.TransportSecurity =
         try certificates.map { try .tls(certificateReloader: $0) } ?? .plaintext
@@ -130,18 +129,10 @@
       self.metrics = metrics
       streams = ListenStreams { metrics.listeners.set($0) }
       results = KeptResults(limit: limits.answerBytes)
-      let connections = Connections(
-        limit: limits.connections, networkLimit: limits.connectionsPerAddress,
-        streams: limits.openStreams,
-        bodyBytes: max(limits.requestBytes, limits.messageBytes),
-        // Parts of results, and answers of unary calls.
-        answerBytes: limits.answerBytes / 4,
-        requestTime: TimeAmount(limits.requestTime), writeTime: TimeAmount(limits.writeTime),
-        idleTime: TimeAmount(limits.idleTime), metrics,
-        onEnd: { client in
-          // Not on the event loop: it has other connections.
-          Task { catalog.endTransactions(of: client) }
-        })
+      let connections = Connections(limits, metrics) { client in
+        // Not on the event loop: it has other connections.
+        Task { catalog.endTransactions(of: client) }
+      }
       keys = ServiceKeys(
         options.serviceKeys, accounts: AccountTokens(options.serviceAccounts),
         isEmulator: options.isEmulator)
@@ -152,7 +143,7 @@
         metrics: metrics, client: connections.client)
       let rpcs = FirestoreRPCs(
         catalog: catalog, streams: streams, writeStreams: writeStreams, results: results,
-        targetsPerStream: limits.targetsPerStream, membersPerStream: limits.membersPerStream)
+        limits: limits)
       let shutDownRequest = ShutDownRequest()
       let rest = RESTService(
         rpcs: rpcs, gate: gate, health: health, metrics: metricsText,
@@ -247,7 +238,8 @@
           shutDown()
         }
       } catch {
-        throw ListeningFailure.status(for: error, at: requestedAddress)?.nsError ?? error
+        let requested = "\(options.host):\(options.port)"
+        throw ListeningFailure.status(for: error, at: requested)?.nsError ?? error
       }
     }
 
@@ -276,7 +268,7 @@
     ///
     /// Throws `invalidArgument` for a text that is no JSON object; then the indexes stay.
     public func replaceIndexes(json: String) throws {
-      if isReadOnly { return }
+      if options.isReadOnly { return }
       do { try catalog.replaceIndexes(json: json) } catch { throw error.nsError }
     }
 
@@ -305,7 +297,7 @@
     /// Throws `invalidArgument` for files that are not a certificate and its key, which is also logged.
     /// Then the certificate stays.
     public func reloadCertificate() throws {
-      guard let certificates, let tls else { return }
+      guard let certificates, let tls = options.tls else { return }
       KeyFile.warn(ofOthersWhoMayRead: tls.keyPath, logger)
       do {
         try certificates.reload()

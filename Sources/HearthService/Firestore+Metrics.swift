@@ -101,11 +101,7 @@
 
     /// Not on the caller's thread, which must not be blocked. Does nothing while the last look lasts.
     func look(_ storage: @escaping @Sendable () -> StorageUse?) {
-      let isFirst = isLooking.withLock { isLooking in
-        defer { isLooking = true }
-        return !isLooking
-      }
-      guard isFirst else { return }
+      if isLooking.exchange(true) { return }
       DispatchQueue.global(qos: .utility).async { [self] in
         if let use = storage() { note(use) }
         isLooking.withLock { $0 = false }

@@ -301,7 +301,7 @@
         let writer = BlockedWriter()
         let rpcs = FirestoreRPCs(
           catalog: server.catalog, streams: ListenStreams { _ in }, writeStreams: WriteStreams(),
-          results: KeptResults(limit: .max), targetsPerStream: 1000, membersPerStream: 1000)
+          results: KeptResults(limit: .max), limits: FirestoreServer.Limits())
         try await withServerContextRPCCancellationHandle { handle in
           let context = ServerContext(
             descriptor: MethodDescriptor(

@@ -5,9 +5,6 @@
   /// The open connections of a server: how many there may be, what they may cost, and which clients
   /// have gone.
   final class Connections: Sendable {
-    /// Bytes of requests that may be in memory at a time: bodies over REST, messages over gRPC.
-    static let bodyBytes = 256 << 20
-
     /// Time for a request's body over REST, and for a message over gRPC.
     let requestTime: TimeAmount
     /// Time in which a client reads a part of an answer: `StreamGuard.partBytes`.
@@ -32,39 +29,27 @@
     let streams: BoundedCount
     /// Bytes of requests in memory.
     let requestBytes: BoundedCount
-    private let limit: Int
-    private let networkLimit: Int
+    private let limits: FirestoreServer.Limits
     private let opened = Guarded(Open())
     /// Those of connections over HTTP/2, by their peers.
     private let clients = Guarded<[String: Client]>([:])
     private let metrics: ServerMetrics
     private let onEnd: @Sendable (_ peer: String) -> Void
 
-    /// - Parameters:
-    ///   - limit: Connections that may be open.
-    ///   - networkLimit: Those of one host.
-    ///   - streams: Streams of HTTP/2 that may be open, of all connections.
-    ///   - bodyBytes: Bytes of requests that may be in memory at a time.
-    ///   - answerBytes: Bytes of answers that may be in memory at a time, beside what each connection may have.
-    ///   - onEnd: Called when a connection over HTTP/2 has ended.
+    /// - Parameter onEnd: Called when a connection over HTTP/2 has ended.
     init(
-      limit: Int, networkLimit: Int = .max, streams: Int = .max,
-      bodyBytes: Int = Connections.bodyBytes, answerBytes: Int = .max,
-      requestTime: TimeAmount = .seconds(120), writeTime: TimeAmount = .seconds(60),
-      idleTime: TimeAmount = .seconds(600),
-      _ metrics: ServerMetrics,
+      _ limits: FirestoreServer.Limits, _ metrics: ServerMetrics,
       onEnd: @escaping @Sendable (_ peer: String) -> Void
     ) {
-      self.limit = limit
-      self.networkLimit = networkLimit
-      self.streams = BoundedCount(limit: streams)
-      requestBytes = BoundedCount(limit: bodyBytes)
-      // Streams that are not read end before.
+      self.limits = limits
+      streams = BoundedCount(limit: limits.openStreams)
+      requestBytes = BoundedCount(limit: max(limits.requestBytes, limits.messageBytes))
+      requestTime = TimeAmount(limits.requestTime)
+      writeTime = TimeAmount(limits.writeTime)
+      idleTime = TimeAmount(limits.idleTime)
+      // Parts of results, and answers of unary calls. Streams that are not read end before.
       answers = AnswerBudget(
-        limit: answerBytes, patience: .nanoseconds(2 * writeTime.nanoseconds))
-      self.requestTime = requestTime
-      self.writeTime = writeTime
-      self.idleTime = idleTime
+        limit: limits.answerBytes / 4, patience: .nanoseconds(2 * writeTime.nanoseconds))
       self.metrics = metrics
       self.onEnd = onEnd
     }
@@ -75,7 +60,9 @@
       let network = PeerNetwork(channel.remoteAddress)
       let isAdded = opened.withLock { opened in
         let ofNetwork = network.flatMap { opened.ofNetworks[$0] } ?? 0
-        guard opened.count < limit, ofNetwork < networkLimit else { return false }
+        guard opened.count < limits.connections, ofNetwork < limits.connectionsPerAddress else {
+          return false
+        }
         opened.count += 1
         if let network { opened.ofNetworks[network] = ofNetwork + 1 }
         metrics.connections.set(opened.count)

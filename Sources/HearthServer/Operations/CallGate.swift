@@ -226,12 +226,6 @@
       calls?.add() == false ? nil : RunningCall(calls)
     }
 
-    func end() {
-      let isFirst = hasEnded.withLock { hasEnded in
-        defer { hasEnded = true }
-        return !hasEnded
-      }
-      if isFirst { calls?.remove() }
-    }
+    func end() { if !hasEnded.exchange(true) { calls?.remove() } }
   }
 #endif

@@ -33,10 +33,7 @@
 
     /// Sends the head, once. Returns whether the answer had begun before.
     private func begin() async throws -> Bool {
-      let had = hasBegun.withLock { hasBegun in
-        defer { hasBegun = true }
-        return hasBegun
-      }
+      let had = hasBegun.exchange(true)
       if !had { try await response.begin(metadata.withLock { $0 }) }
       return had
     }

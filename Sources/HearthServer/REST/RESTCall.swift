@@ -19,42 +19,35 @@
     /// request may have its own.
     private static let peer = "rest:"
 
-    private static let mask: [String: RESTParameters.Kind] = ["mask.fieldPaths": .list]
-    private static let consistency: [String: RESTParameters.Kind] = [
-      "transaction": .text, "readTime": .text,
-    ]
-    private static let precondition: [String: RESTParameters.Kind] = [
-      "currentDocument.exists": .flag, "currentDocument.updateTime": .text,
-    ]
-    private static let page: [String: RESTParameters.Kind] = [
-      "pageSize": .text, "pageToken": .text, "orderBy": .text, "showMissing": .flag,
-    ]
+    private static let mask = ["mask.fieldPaths"]
+    private static let consistency = ["transaction", "readTime"]
+    private static let precondition = ["currentDocument.exists", "currentDocument.updateTime"]
+    private static let page = ["pageSize", "pageToken", "orderBy", "showMissing"]
 
     /// Throws what is wrong with the request, and answers the errors of the call.
     func run(_ route: RESTRoute) async throws {
       switch route {
       case .get(let name):
         var message: ProtoGetDocumentRequest = try parameters.message(
-          Self.mask.merging(Self.consistency) { $1 })
+          Self.mask + Self.consistency)
         message.name = name
         try await unary(Method.GetDocument.descriptor, message, rpcs.getDocument)
       case .list(let parent, let collection):
         var message: ProtoListDocumentsRequest = try parameters.message(
-          Self.page.merging(Self.mask) { $1 }.merging(Self.consistency) { $1 })
+          Self.page + Self.mask + Self.consistency)
         message.parent = parent
         message.collectionID = collection
         try await unary(Method.ListDocuments.descriptor, message, rpcs.listDocuments)
       case .create(let parent, let collection):
         var message: ProtoCreateDocumentRequest = try parameters.message(
-          Self.mask.merging(["documentId": .text]) { $1 })
+          Self.mask + ["documentId"])
         message.parent = parent
         message.collectionID = collection
         message.document = try body()
         try await unary(Method.CreateDocument.descriptor, message, rpcs.createDocument)
       case .update(let name):
         var message: ProtoUpdateDocumentRequest = try parameters.message(
-          Self.precondition.merging(Self.mask) { $1 }
-            .merging(["updateMask.fieldPaths": .list]) { $1 })
+          Self.precondition + Self.mask + ["updateMask.fieldPaths"])
         message.document = try body()
         message.document.name = name
         try await unary(Method.UpdateDocument.descriptor, message, rpcs.updateDocument)

@@ -8,9 +8,15 @@
   ///     mask.fieldPaths=a&mask.fieldPaths=b&pageSize=2
   ///       ─▶ {"mask": {"fieldPaths": ["a", "b"]}, "pageSize": "2"}
   struct RESTParameters {
-    enum Kind {
+    private enum Kind {
       case text, list, flag
     }
+
+    /// The kinds of the parameters that are not texts, by name.
+    private static let kinds: [String: Kind] = [
+      "mask.fieldPaths": .list, "updateMask.fieldPaths": .list, "currentDocument.exists": .flag,
+      "showMissing": .flag,
+    ]
 
     /// Parameters of all of Google's services that change nothing here.
     private static let ignored: Set<String> = ["key", "prettyPrint", "quotaUser", "$prettyPrint"]
@@ -40,13 +46,14 @@
 
     /// The message with these fields. Throws `invalidArgument` for a parameter that is not allowed.
     func message<Message: SwiftProtobuf.Message>(
-      _ allowed: [String: Kind] = [:]
+      _ allowed: [String] = []
     ) throws(Status) -> Message {
       var object: [String: Any] = [:]
       for (name, text) in values {
-        guard let kind = allowed[name] else {
+        guard allowed.contains(name) else {
           throw .invalidArgument("The call has no parameter \"\(name)\".")
         }
+        let kind = Self.kinds[name] ?? .text
         let value: Any
         switch kind {
         case .text: value = text

@@ -64,8 +64,8 @@
     ) async throws -> ListenStream {
       let name = try DatabaseName(database)
       return ListenStream(
-        try await use(name, inputs), name, inputs, response, room, targetLimit: targetsPerStream,
-        memberLimit: membersPerStream)
+        try await use(name, inputs), name, inputs, response, room,
+        targetLimit: limits.targetsPerStream, memberLimit: limits.membersPerStream)
     }
 
     /// A database for a stream. One that does not exist yet is empty, and adds an input when it is created.

@@ -12,8 +12,7 @@
     let streams: ListenStreams
     let writeStreams: WriteStreams
     let results: KeptResults
-    let targetsPerStream: Int
-    let membersPerStream: Int
+    let limits: FirestoreServer.Limits
 
     /// Runs a call on the database with this name.
     ///

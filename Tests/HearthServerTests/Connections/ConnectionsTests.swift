@@ -14,9 +14,9 @@
   /// one of them.
   @Suite struct ConnectionsTests {
     @Test func `bytes are reserved up to the limit, and room is made again`() {
-      let connections = Connections(
-        limit: 2, bodyBytes: 100, ServerMetrics(NOOPMetricsHandler.instance)
-      ) { _ in }
+      var limits = FirestoreServer.Limits()
+      (limits.requestBytes, limits.messageBytes) = (100, 1)
+      let connections = Connections(limits, ServerMetrics(NOOPMetricsHandler.instance)) { _ in }
       let bytes = connections.requestBytes
       #expect(bytes.add(60) && bytes.add(40))
       #expect(!bytes.add(1) && bytes.add(0))
@@ -27,7 +27,8 @@
 
     @Test func `the end of a connection is not that of a later one with its address`() throws {
       let ended = Guarded(0)
-      let connections = Connections(limit: 2, ServerMetrics(NOOPMetricsHandler.instance)) { _ in
+      let metrics = ServerMetrics(NOOPMetricsHandler.instance)
+      let connections = Connections(FirestoreServer.Limits(), metrics) { _ in
         ended.withLock { $0 += 1 }
       }
       let (former, later) = (EmbeddedChannel(), EmbeddedChannel())

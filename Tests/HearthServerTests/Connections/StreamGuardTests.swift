@@ -123,7 +123,7 @@
     func `a message is counted until its call ends, those of a stream until they are complete`()
       throws
     {
-      let connections = Self.connections(bodyBytes: 1000)
+      let connections = Self.connections(requestBytes: 1000)
       for (path, kept) in [("/s/Commit", 105), ("/s/Write", 0)] {
         try Self.withStream(nil, connections: connections, path: path) { channel, _ in
           for (part, bytes) in [
@@ -350,10 +350,10 @@
       .data(.init(data: .byteBuffer(ByteBuffer(bytes: bytes))))
     }
 
-    private static func connections(bodyBytes: Int = Connections.bodyBytes) -> Connections {
-      Connections(
-        limit: 1, bodyBytes: bodyBytes, ServerMetrics(NOOPMetricsHandler.instance)
-      ) { _ in }
+    private static func connections(requestBytes: Int? = nil) -> Connections {
+      var limits = FirestoreServer.Limits()
+      if let requestBytes { (limits.requestBytes, limits.messageBytes) = (requestBytes, 1) }
+      return Connections(limits, ServerMetrics(NOOPMetricsHandler.instance)) { _ in }
     }
 
     private static func withStream(

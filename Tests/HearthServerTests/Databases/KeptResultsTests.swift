@@ -178,7 +178,7 @@
       let results = KeptResults(limit: limit)
       let rpcs = FirestoreRPCs(
         catalog: server.catalog, streams: ListenStreams { _ in }, writeStreams: WriteStreams(),
-        results: results, targetsPerStream: 1, membersPerStream: 1)
+        results: results, limits: FirestoreServer.Limits())
       return try await withServerContextRPCCancellationHandle { handle in
         let context = ServerContext(
           descriptor: MethodDescriptor(fullyQualifiedService: "s", method: "m"),
