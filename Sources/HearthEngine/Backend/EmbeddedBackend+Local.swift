@@ -156,9 +156,7 @@ extension EmbeddedBackend: FileBackend {
   package func deleteExpiredDocuments() async throws -> Int {
     try await MaintenanceReporter.run(nil) { [self] _ in
       try waitForAllWrites()
-      guard let sweeper else {
-        throw Status(.failedPrecondition, "The database is open for reading only.")
-      }
+      guard let sweeper else { throw Status.openForReading }
       return try sweeper.sweep()
     }
   }

@@ -257,9 +257,7 @@ extension EmbeddedBackend: ListeningBackend, IndexedBackend {
       guard sequence <= state.lastSequence else { throw Status.tokenOfTheFuture }
       if sequence == state.lastSequence { return Timestamp(state.lastCommitTime) }
       if sequence == 0 { return Timestamp(Instant(microseconds: 0)) }
-      guard let change = try snapshot.change(sequence) else {
-        throw Status(.outOfRange, "The change log does not reach back to the token.")
-      }
+      guard let change = try snapshot.change(sequence) else { throw Status.tokenTooOld }
       return Timestamp(change.commitTime)
     }
   }

@@ -446,9 +446,6 @@
       openDatabases + (state.withLock(\.placeholder).map { [$0] } ?? [])
     }
 
-    /// The number of databases that are open.
-    var openCount: Int { openDatabases.count }
-
     /// Completes all writes, and closes what the catalog has opened.
     package func close() {
       let open = state.withLock { state in

@@ -33,7 +33,7 @@
             Mutation(path: path, operation: try .set(encoding: MapValue([])))
           ])
           catalog.endUse(of: try name(number), database)
-          #expect(catalog.openCount <= 3)
+          #expect(catalog.openFiles.count <= 3)
         }
       }
       #expect(try await catalog.use(try name(0), for: .writing) === used)
@@ -62,7 +62,7 @@
       let refused = await #expect(throws: Status.self) {
         try await catalog.use(names[0], for: .reading)
       }
-      #expect(refused?.code == .unavailable && catalog.openCount == 0)
+      #expect(refused?.code == .unavailable && catalog.openFiles.count == 0)
     }
 
     private static func run(
@@ -94,7 +94,7 @@
           }
           for try await isEmpty in readers { #expect(isEmpty) }
         }
-        #expect(!FileManager.default.fileExists(atPath: folder) && catalog.openCount == 0)
+        #expect(!FileManager.default.fileExists(atPath: folder) && catalog.openFiles.count == 0)
 
         // One that creates it, among those that do not.
         let isCreated = Guarded(0)
@@ -149,7 +149,7 @@
         for number in 0..<40 { _ = try? await catalog.use(try name(number), for: .writing) }
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder)
           .filter { $0.hasSuffix(".hearth") }
-        #expect(files.count == 5 && catalog.openCount == 5)
+        #expect(files.count == 5 && catalog.openFiles.count == 5)
         // A read of one that does not exist is answered.
         for number in 0..<40 { _ = try await catalog.use(try name(number), for: .reading) }
         // One more file, which others have made.

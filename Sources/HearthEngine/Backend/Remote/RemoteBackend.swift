@@ -37,9 +37,7 @@ package final class RemoteBackend: Sendable {
     horizon.note(record)
     source = RemoteChangeSource(store, catalogues, horizon, now: now)
     writer = RemoteWriter(
-      store, catalogues, acknowledgements, source, horizon,
-      queueLimitBytes: settings.queueLimitBytes, now: now,
-      commitTime: settings.store.commitTime, logger: logger)
+      store, catalogues, acknowledgements, source, horizon, settings, logger: logger)
     source.writer = writer
     catalogues.writer = writer
     listeners = BackendListeners(

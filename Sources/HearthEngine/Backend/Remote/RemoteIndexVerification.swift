@@ -25,19 +25,14 @@ struct RemoteIndexVerification: Sendable {
     of index: StoredIndex, _ read: (RemoteRead) throws(Status) -> RemoteAnswer
   ) throws(Status) -> IndexViolations {
     var check = TargetCheck()
-    var position: [UInt8] = []
-    while true {
-      let (page, isLast) = try index.page(after: position, read)
-      try Status.ofReading {
-        let references = try page.map { ($0.path, try index.definition.references(of: $0)) }
-        try check.add(references) { targets in
-          let request = RemoteRead(names: .documents(targets.map { RemoteKey($0) }))
-          return Set(try read(request).names.map { try ResourcePath(remote: $0) })
-        }
+    try forEachPage(of: index, read) { page in
+      let references = try page.map { ($0.path, try index.definition.references(of: $0)) }
+      try check.add(references) { targets in
+        let request = RemoteRead(names: .documents(targets.map { RemoteKey($0) }))
+        return Set(try read(request).names.map { try ResourcePath(remote: $0) })
       }
-      guard let last = page.last, !isLast else { return check.found }
-      position = Array(last.path.text.utf8)
     }
+    return check.found
   }
 
   private static func duplicates(
@@ -45,9 +40,7 @@ struct RemoteIndexVerification: Sendable {
   ) throws(Status) -> IndexViolations {
     var seen: [[UInt8]: (first: ResourcePath, isCounted: Bool)] = [:]
     var found = IndexViolations()
-    var position: [UInt8] = []
-    while true {
-      let (page, isLast) = try index.page(after: position, read)
+    try forEachPage(of: index, read) { page in
       for document in page {
         let path = document.path
         for key in try index.uniqueKeys(of: document) {
@@ -60,7 +53,19 @@ struct RemoteIndexVerification: Sendable {
           found.add(known.first, path)
         }
       }
-      guard let last = page.last, !isLast else { return found }
+    }
+    return found
+  }
+
+  private static func forEachPage(
+    of index: StoredIndex, _ read: (RemoteRead) throws(Status) -> RemoteAnswer,
+    _ body: ([StoredDocument]) throws -> Void
+  ) throws(Status) {
+    var position: [UInt8] = []
+    while true {
+      let (page, isLast) = try index.page(after: position, read)
+      try Status.ofReading { try body(page) }
+      guard let last = page.last, !isLast else { return }
       position = Array(last.path.text.utf8)
     }
   }

@@ -47,9 +47,8 @@ final class RemoteWriter: Sendable {
   let acknowledgements: Acknowledgements
   let source: RemoteChangeSource
   let horizon: RemoteHorizon
-  private let queueLimitBytes: Int
+  private let settings: EmbeddedBackend.Settings
   let now: @Sendable () -> Instant
-  private let commitTime: CommitTime
   private let logger: Logger
   /// When the log was last trimmed.
   private let trimmed = Guarded<ContinuousClock.Instant?>(nil)
@@ -66,8 +65,7 @@ final class RemoteWriter: Sendable {
 
   init(
     _ store: any RemoteStore, _ catalogues: RemoteCatalogues, _ acknowledgements: Acknowledgements,
-    _ source: RemoteChangeSource, _ horizon: RemoteHorizon, queueLimitBytes: Int,
-    now: @escaping @Sendable () -> Instant, commitTime: CommitTime,
+    _ source: RemoteChangeSource, _ horizon: RemoteHorizon, _ settings: EmbeddedBackend.Settings,
     logger: Logger
   ) {
     self.store = store
@@ -75,9 +73,8 @@ final class RemoteWriter: Sendable {
     self.acknowledgements = acknowledgements
     self.source = source
     self.horizon = horizon
-    self.queueLimitBytes = queueLimitBytes
-    self.now = now
-    self.commitTime = commitTime
+    self.settings = settings
+    now = settings.store.now
     self.logger = logger
   }
 
@@ -87,7 +84,7 @@ final class RemoteWriter: Sendable {
     var request = request
     request.deadline = .now + Self.patience
     let (isTracked, bytes) = (request.isTracked, request.countedBytes)
-    try add(.request(request)) { [queueLimitBytes] shared throws(Status) in
+    try add(.request(request)) { [limit = settings.queueLimitBytes] shared throws(Status) in
       guard isTracked else {
         guard shared.awaited < Self.waitingWrites else {
           throw Status(
@@ -96,7 +93,9 @@ final class RemoteWriter: Sendable {
         shared.awaited += 1
         return
       }
-      guard bytes == 0 || shared.waitingBytes == 0 || shared.waitingBytes + bytes <= queueLimitBytes
+      guard
+        bytes == 0 || shared.waitingBytes == 0
+          || shared.waitingBytes + bytes <= settings.queueLimitBytes
       else { throw .tooManyWaiting(bytes: shared.waitingBytes) }
       shared.waitingBytes += bytes
       shared.unawaited += 1
@@ -454,7 +453,7 @@ final class RemoteWriter: Sendable {
   // MARK: Times
 
   /// The latest time that a commit may get now.
-  var latestTime: Instant { commitTime.latest(at: now()) }
+  var latestTime: Instant { settings.store.commitTime.latest(at: now()) }
 
   /// Waits for the commits under way, and lets all later ones have a later time than this one.
   func settle(_ time: Instant, _ request: RemoteRead) throws(Status) -> RemoteAnswer {
