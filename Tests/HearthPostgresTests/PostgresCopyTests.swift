@@ -66,7 +66,7 @@
 
     private func lines(_ db: Firestore) async throws -> [String] {
       let backend = try db.database().backend
-      let limits = DocumentPage.Limits(count: 100_000, byteCount: 1 << 30)
+      let limits = PageLimits(count: 100_000, byteCount: 1 << 30)
       return try await backend.awaiting { backend.read(.page(after: nil, limits), $0, $1) }.answer
         .page.documents.map {
           let times = "\($0.createTime.microseconds) \($0.updateTime.microseconds)"

@@ -209,7 +209,7 @@
         let start = position
         let page = try await backend.awaiting {
           backend.read(
-            .page(after: start, DocumentPage.Limits(count: 512, byteCount: 4_000_000)), $0, $1)
+            .page(after: start, PageLimits(count: 512, byteCount: 4_000_000)), $0, $1)
         }.answer.page
         #expect(page.documents.count <= 5)
         ids += page.documents.map(\.path.id)

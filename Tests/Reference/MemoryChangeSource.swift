@@ -116,7 +116,7 @@
       MemoryAnswer(query.resolved(at: now, inSemiJoins: true))
     }
 
-    private func page(after position: [UInt8]?, _ limits: DocumentPage.Limits) throws
+    private func page(after position: [UInt8]?, _ limits: PageLimits) throws
       -> DocumentPage
     {
       let last = try position.map {

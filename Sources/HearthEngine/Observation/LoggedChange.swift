@@ -17,9 +17,8 @@ extension StoreSnapshot {
   /// next change, in the same page or later in the log; or it is the stored document.
   ///
   /// Throws `outOfRange` if the log does not reach back that far.
-  func changePage(after sequence: UInt64, limits: ChangePageLimits = ChangePageLimits()) throws
-    -> [LoggedChange]
-  {
+  func changePage(after sequence: UInt64) throws -> [LoggedChange] {
+    let limits = PageLimits(count: 1024, byteCount: 4 << 20)
     var page: [LoggedChange] = []
     var byteCount = 0
     // Index of each document's last change so far, whose version after it is not known yet.
@@ -56,12 +55,6 @@ extension StoreSnapshot {
     for (index, document) in newest?.found ?? [] { page[index].after = document }
     return page
   }
-}
-
-/// The size limits of a page of changes.
-struct ChangePageLimits: Sendable {
-  var count = 1024
-  var byteCount = 4 << 20
 }
 
 /// Separates last changes that made the stored version of their document from the others.

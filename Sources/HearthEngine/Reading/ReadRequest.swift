@@ -29,7 +29,7 @@ package enum ReadRequest: Sendable {
   case documentPaths(in: ResourcePath)
   /// `page` of all documents: the first, or the one after a position that another page has returned. In an order
   /// of the store's own, which does not change.
-  case page(after: [UInt8]?, DocumentPage.Limits)
+  case page(after: [UInt8]?, PageLimits)
   /// `count` of all documents.
   case documentCount
   /// `nothing`: for the version alone.

@@ -117,7 +117,7 @@ extension DocumentCopy {
   private func forEachPage(
     of backend: any Backend, _ body: ([StoredDocument]) async throws -> Void
   ) async throws {
-    var limits = DocumentPage.Limits(count: 64, byteCount: 2 << 20)
+    var limits = PageLimits(count: 64, byteCount: 2 << 20)
     var position: [UInt8]?
     repeat {
       try Task.checkCancellation()

@@ -65,7 +65,7 @@ package final class DocumentCopy: Sendable {
       _ = try await copy.changes(since: state.token)
       return copy
     }
-    let limits = DocumentPage.Limits(count: 1, byteCount: 1)
+    let limits = PageLimits(count: 1, byteCount: 1)
     let first = try await target.read(.page(after: nil, limits)).page
     guard first.documents.isEmpty else {
       throw Status(
@@ -100,7 +100,7 @@ package final class DocumentCopy: Sendable {
   }
 
   private func copyPages(_ progress: (Int) -> Void) async throws {
-    var limits = DocumentPage.Limits(count: 64, byteCount: Self.pageBytes)
+    var limits = PageLimits(count: 64, byteCount: Self.pageBytes)
     var page = try await page(after: state.position, limits)
     let clock = ContinuousClock()
     var changed = clock.now
@@ -130,7 +130,7 @@ package final class DocumentCopy: Sendable {
   }
 
   private func page(
-    after position: [UInt8]?, _ limits: DocumentPage.Limits
+    after position: [UInt8]?, _ limits: PageLimits
   ) async throws -> DocumentPage {
     let source = source
     return try await source.read(.page(after: position, limits)).page
@@ -138,7 +138,7 @@ package final class DocumentCopy: Sendable {
 
   /// Empty at the end.
   private func page(
-    following page: DocumentPage, _ limits: DocumentPage.Limits
+    following page: DocumentPage, _ limits: PageLimits
   ) async throws -> DocumentPage {
     guard let next = page.next else { return DocumentPage() }
     return try await self.page(after: next, limits)

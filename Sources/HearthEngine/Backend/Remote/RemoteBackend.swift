@@ -238,13 +238,12 @@ extension RemoteBackend: ListeningBackend, IndexedBackend {
   }
 
   private func page(
-    after position: [UInt8]?, _ limits: DocumentPage.Limits, _ context: RequestContext,
+    after position: [UInt8]?, _ limits: PageLimits, _ context: RequestContext,
     _ done: @escaping Completion<VersionedAnswer>
   ) {
     do throws(Status) {
       let last: RemoteKey? =
         if let position { RemoteKey(try ResourcePath(remote: position)) } else { nil }
-      let limits = RemoteLimits(count: limits.count, byteCount: limits.byteCount)
       let request = RemoteRead(scopes: [.following(nil, after: last, limits)])
       versioned(context, request, done) { answer throws(Status) in
         var page = DocumentPage()
@@ -349,7 +348,7 @@ extension RemoteBackend: ListeningBackend, IndexedBackend {
     do throws(Status) {
       if isClosed.withLock(\.self) { throw .terminated }
       let sequence = try sequence(of: token)
-      let changes = RemoteRead.Changes(after: sequence, limits: RemoteLimits(count: 1024))
+      let changes = RemoteRead.Changes(after: sequence, limits: PageLimits(count: 1024))
       store.read(RemoteRead(changes: changes)) { result in
         BlockingThreads.shared.complete(done) { () throws(Status) in
           let answer = try result.get()

@@ -39,7 +39,7 @@ final class RemoteChangeSource: ChangeSource {
     let position = position.withLock(\.self)
     if let position {
       request.changes = RemoteRead.Changes(
-        after: position, limits: RemoteLimits(count: Self.firstChanges, byteCount: 1 << 20))
+        after: position, limits: PageLimits(count: Self.firstChanges, byteCount: 1 << 20))
     }
     let seen = horizon.sequence
     store.read(request) { [self] result in
@@ -131,7 +131,7 @@ final class RemoteChangeSource: ChangeSource {
     var all: [LoggedChange] = []
     var position = sequence
     while position < last {
-      let changes = RemoteRead.Changes(after: position, limits: RemoteLimits(count: 1000))
+      let changes = RemoteRead.Changes(after: position, limits: PageLimits(count: 1000))
       let answer = try store.readBlocking(RemoteRead(changes: changes))
       guard position &+ 1 >= answer.record.firstLogged else { throw .tokenTooOld }
       for change in answer.changes where change.sequence <= last {

@@ -112,7 +112,7 @@ extension StoredIndex {
   func page(
     after position: [UInt8], _ read: (RemoteRead) throws(Status) -> RemoteAnswer
   ) throws(Status) -> (page: [StoredDocument], isLast: Bool) {
-    let limits = RemoteLimits(count: Self.pageCount)
+    let limits = PageLimits(count: Self.pageCount)
     let scope = RemoteScope.following(
       Array(definition.collectionID.utf8),
       after: position.isEmpty ? nil : RemoteKey(try ResourcePath(remote: position)), limits)

@@ -35,10 +35,6 @@ extension RemoteScope {
 }
 
 extension StoredDocument {
-  convenience init(_ document: (name: [UInt8], version: RemoteVersion)) throws(Status) {
-    try self.init(ResourcePath(remote: document.name), document.version)
-  }
-
   convenience init(_ path: ResourcePath, _ version: RemoteVersion) throws(Status) {
     self.init(
       path: path, sequence: version.sequence,

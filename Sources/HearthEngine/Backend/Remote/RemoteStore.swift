@@ -163,22 +163,10 @@ package enum RemoteScope: Sendable, Hashable {
   case subtree(below: [UInt8])
   /// The first documents after one, in collections with an id, or in all for nil: in the order of
   /// collections and ids. At least one if there is one, up to the one that exceeds a limit.
-  case following([UInt8]?, after: RemoteKey?, RemoteLimits)
+  case following([UInt8]?, after: RemoteKey?, PageLimits)
   /// The documents with an entry of an index in one of the ranges; of one range, also the first or
   /// last ones.
   case entries(index: UInt32, [RemoteRange], RemotePage?)
-}
-
-/// How much is read at once.
-package struct RemoteLimits: Sendable, Hashable {
-  package var count: Int
-  /// Of names and bodies.
-  package var byteCount: Int
-
-  init(count: Int, byteCount: Int = 8 << 20) {
-    self.count = count
-    self.byteCount = byteCount
-  }
 }
 
 /// The first or last documents of a part of a collection, by id, or of an index, by entry.
@@ -202,7 +190,7 @@ package struct RemoteRead: Sendable {
   /// exceeds a limit.
   package struct Changes: Sendable {
     package var after: UInt64
-    package var limits: RemoteLimits
+    package var limits: PageLimits
   }
 
   package var scopes: [RemoteScope] = []
@@ -247,11 +235,13 @@ package struct RemoteAnswer: Sendable {
   package init(record: RemoteRecord) { self.record = record }
 
   func stored() throws(Status) -> [StoredDocument] {
-    try documents.map { document throws(Status) in try StoredDocument(document) }
+    try documents.map { name, version throws(Status) in
+      try StoredDocument(ResourcePath(remote: name), version)
+    }
   }
 
   /// Whether there may be more documents behind these.
-  func reaches(_ limits: RemoteLimits) -> Bool {
+  func reaches(_ limits: PageLimits) -> Bool {
     documents.count >= limits.count
       || documents.reduce(0) { $0 + $1.name.count + $1.version.body.count } >= limits.byteCount
   }

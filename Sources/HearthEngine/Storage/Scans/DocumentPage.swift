@@ -5,26 +5,27 @@ internal import LMDB
 /// A document that exists from the beginning of the walk to its end is in one of its pages, in a
 /// version of that time.
 package struct DocumentPage: Sendable {
-  /// A page has at least one document if there is one, and ends behind the first that exceeds a limit.
-  package struct Limits: Sendable {
-    package var count: Int
-    /// Of the bodies. Some backends ignore it.
-    package var byteCount: Int
-
-    package init(count: Int, byteCount: Int) {
-      self.count = count
-      self.byteCount = byteCount
-    }
-  }
-
   package var documents: [StoredDocument] = []
   /// The position after the last document; nil at the end of the walk.
   package var next: [UInt8]?
 }
 
+/// The limits of a page of documents or changes. It has at least one if there is one, and ends behind the
+/// first that exceeds a limit.
+package struct PageLimits: Sendable, Hashable {
+  package var count: Int
+  /// The bytes of the bodies together. A server adds those of the names. Some backends ignore this limit.
+  package var byteCount: Int
+
+  package init(count: Int, byteCount: Int = 8 << 20) {
+    self.count = count
+    self.byteCount = byteCount
+  }
+}
+
 extension StoreSnapshot {
   /// In the order of keys. A position is a key, of a document that may have been deleted since.
-  func page(after position: [UInt8]?, _ limits: DocumentPage.Limits) throws -> DocumentPage {
+  func page(after position: [UInt8]?, _ limits: PageLimits) throws -> DocumentPage {
     var page = DocumentPage()
     var cursor = try lmdb.cursor(tables.documents)
     var isAtEntry: Bool

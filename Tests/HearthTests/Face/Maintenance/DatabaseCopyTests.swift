@@ -71,7 +71,7 @@ import Testing
 
   private func documents(_ db: Firestore) async throws -> [StoredDocument] {
     let backend = try db.database().backend
-    let limits = DocumentPage.Limits(count: 100_000, byteCount: 1 << 30)
+    let limits = PageLimits(count: 100_000, byteCount: 1 << 30)
     return try await backend.awaiting { backend.read(.page(after: nil, limits), $0, $1) }.answer
       .page.documents
   }
@@ -476,7 +476,7 @@ import Testing
     for (count, bytes) in [(1, 1 << 20), (7, 1 << 20), (1000, 1 << 20), (50, 200)] {
       var found: [String] = []
       var position: [UInt8]?
-      let limits = DocumentPage.Limits(count: count, byteCount: bytes)
+      let limits = PageLimits(count: count, byteCount: bytes)
       repeat {
         let start = position
         let page = try await backend.awaiting { backend.read(.page(after: start, limits), $0, $1) }
