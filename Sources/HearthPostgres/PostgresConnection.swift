@@ -118,9 +118,8 @@
     ) throws(PostgresFailure) {
       var preparations: [[Bool]] = []
       for group in groups + (last.map { [$0] } ?? []) {
-        var isPrepared: [Bool] = []
-        for statement in group { isPrepared.append(try send(statement)) }
-        preparations.append(isPrepared)
+        preparations.append(
+          try group.map { statement throws(PostgresFailure) in try send(statement) })
         guard PQpipelineSync(connection) == 1 else { throw lost }
       }
       let before = unread
@@ -232,7 +231,11 @@
         let flushed = PQflush(connection)
         guard flushed >= 0 else { throw lost }
         if PQisBusy(connection) == 0 { return PQgetResult(connection) }
-        try wait(forWriting: flushed == 1, milliseconds: Int32(patience * 1000))
+        let milliseconds = Int32(patience * 1000)
+        guard try poll(forWriting: flushed == 1, milliseconds: milliseconds) else {
+          throw PostgresFailure(
+            state: "", message: "The server has not answered for \(milliseconds / 1000) seconds.")
+        }
         guard PQconsumeInput(connection) == 1 else { throw lost }
       }
     }
@@ -244,15 +247,6 @@
     static let longPatience = 90.0
     /// How long an answer is waited for, in seconds.
     var patience = longPatience
-
-    /// Blocks until the server has sent something. Throws when the time is over.
-    private func wait(forWriting: Bool, milliseconds: Int32) throws(PostgresFailure) {
-      let ready = try poll(forWriting: forWriting, milliseconds: milliseconds)
-      guard ready else {
-        throw PostgresFailure(
-          state: "", message: "The server has not answered for \(milliseconds / 1000) seconds.")
-      }
-    }
 
     /// Blocks until the server has sent something, or the time is over.
     private func poll(forWriting: Bool, milliseconds: Int32) throws(PostgresFailure) -> Bool {

@@ -295,12 +295,17 @@
       WHERE current_schema() IS NOT NULL
       """)
 
+    /// A scan that is disabled seems expensive enough to be compiled: for milliseconds.
+    private static let planning: [PostgresStatement] = [
+      "SET enable_seqscan = off", "SET jit = off",
+    ]
+
     private static func open(
       _ url: String, isReadOnly: Bool = false, _ settings: [PostgresStatement]
     ) throws(PostgresFailure) -> PostgresConnection {
       let connection = try PostgresConnection(
         url, defaults: common + [host(isReadOnly: isReadOnly)])
-      guard try connection.run([ownSchema] + settings).first?.count == 1 else {
+      guard try connection.run([ownSchema] + planning + settings).first?.count == 1 else {
         throw PostgresFailure(
           state: "3F000",
           message: "No schema of the search path exists. Create it, or name another one in the URL."
@@ -321,9 +326,6 @@
           "SET default_transaction_isolation = 'repeatable read'",
           "SET default_transaction_read_only = on",
           "SET statement_timeout = '60s'",
-          "SET enable_seqscan = off",
-          // A scan that is disabled seems expensive enough to be compiled: for milliseconds.
-          "SET jit = off",
         ])
     }
 
@@ -337,9 +339,6 @@
           "SET lock_timeout = '10s'",
           // Another process waits for the lock, if this one hangs.
           "SET idle_in_transaction_session_timeout = '5s'",
-          "SET enable_seqscan = off",
-          // A scan that is disabled seems expensive enough to be compiled: for milliseconds.
-          "SET jit = off",
           "SET synchronous_commit = on",
           // The statements of a commit are large, and one plan of each is good for all parameters.
           "SET plan_cache_mode = force_generic_plan",

@@ -3,8 +3,8 @@ internal import HearthText
 /// Targets that are observed as one, like Firestore's `Listen`: changes of several targets by one
 /// commit are delivered together, with the state that all targets are then in.
 ///
-///     set.add(1, .document(author))
-///     set.add(2, .results(of: books))       ─▶ [.result(1, …)]  [.result(2, …), .current(8)]
+///     set.add([(1, .document(author)), (2, .results(of: books))], from: nil)
+///                                           ─▶ [.result(1, …)]  [.result(2, …), .current(8)]
 ///     batch that changes both               ─▶ [.result(1, …), .result(2, …), .current(8)]
 ///
 /// Targets can be added and removed at any time. Writes do not wait for this.
@@ -68,13 +68,8 @@ package final class TargetSet: Sendable {
 
   deinit { close() }
 
-  /// Starts to listen to a target, in place of an earlier one with this id. With a token, the first
-  /// result's changes are those since the token.
-  package func add(_ id: Int, _ target: Listener.Target, from token: ChangeToken? = nil) {
-    add([(id, target)], from: token)
-  }
-
-  /// Same for several targets: nothing is `current` before all of them have a result.
+  /// Starts to listen to targets, in place of earlier ones with their ids. Nothing is `current` before all
+  /// of them have a result. With a token, the first results' changes are those since the token.
   package func add(_ targets: [(id: Int, target: Listener.Target)], from token: ChangeToken?) {
     let members = targets.map { one in
       // `collect` takes its events, once all listeners have received theirs.

@@ -204,11 +204,7 @@ extension ReadRequest {
   func composed(_ answer: (ReadRequest) throws -> ReadAnswer) throws -> ReadAnswer? {
     switch self {
     case .several(let requests):
-      return .several(
-        try requests.map { request in
-          guard let part = try request.composed(answer) else { return try answer(request) }
-          return part
-        })
+      return .several(try requests.map { try $0.composed(answer) ?? answer($0) })
     case .referring(let relation, let paths):
       return .several(
         try paths.compactMap(relation.query).map { query in
@@ -222,11 +218,7 @@ extension ReadRequest {
     case .groupTotals(let grouped):
       return .groupTotals(try Self.totals(of: grouped, isLive: true, answer))
     case .joined(let joined):
-      return .joined(
-        try joined.read { request in
-          guard let part = try request.composed(answer) else { return try answer(request) }
-          return part
-        })
+      return .joined(try joined.read { try $0.composed(answer) ?? answer($0) })
     default: return nil
     }
   }

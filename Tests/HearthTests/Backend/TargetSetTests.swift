@@ -222,3 +222,9 @@ import Testing
     try await db.terminate()
   }
 }
+
+extension TargetSet {
+  fileprivate func add(_ id: Int, _ target: Listener.Target, from token: ChangeToken? = nil) {
+    add([(id, target)], from: token)
+  }
+}

@@ -240,7 +240,8 @@ package final class DocumentCopy: Sendable {
           bytes += change.after?.body.bytes.count ?? 0
         }
         // A commit that is larger than one of the target's is applied in parts.
-        if bytes >= 2 * Self.commitBytes || isWhole && isLarge(versions.count, bytes) {
+        let isLarge = versions.count >= Self.pageCount || bytes >= Self.commitBytes
+        if bytes >= 2 * Self.commitBytes || isWhole && isLarge {
           var next = state
           if isWhole { next.token = token }
           try await commit(Self.mutations(versions), next)
@@ -253,10 +254,6 @@ package final class DocumentCopy: Sendable {
     next.token = token
     try await commit(Self.mutations(versions), next)
     return last
-  }
-
-  private func isLarge(_ count: Int, _ bytes: Int) -> Bool {
-    count >= Self.pageCount || bytes >= Self.commitBytes
   }
 
   private static func mutations(_ versions: [ResourcePath: StoredDocument?]) -> [Mutation] {
@@ -286,7 +283,7 @@ package final class DocumentCopy: Sendable {
         if let field = rule.field { try await target.setTTL(rule.collectionID, field) }
       }
     }
-    try await commit(removing: state)
+    _ = try await commit(CommitRequest([state.removal], areChecked: true))
   }
 
   private func commit(_ mutations: [Mutation], _ state: CopyState) async throws {
@@ -296,10 +293,6 @@ package final class DocumentCopy: Sendable {
     var state = state
     state.updateTime = result.results.last?.updateTime
     current.withLock { $0 = state }
-  }
-
-  private func commit(removing state: CopyState) async throws {
-    _ = try await commit(CommitRequest([state.removal], areChecked: true))
   }
 
   private func commit(_ request: CommitRequest) async throws -> CommitResult {

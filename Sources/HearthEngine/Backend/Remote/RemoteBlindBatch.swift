@@ -90,10 +90,8 @@ extension RemoteBlindAnswer {
   /// bytes.
   package init?(_ bytes: [UInt8]) {
     guard bytes.count % 8 == 0 else { return nil }
-    var numbers: [Int64] = []
-    numbers.reserveCapacity(bytes.count / 8)
-    for start in stride(from: 0, to: bytes.count, by: 8) {
-      numbers.append(bytes[start..<start + 8].reduce(0) { $0 << 8 | Int64($1) })
+    let numbers = stride(from: 0, to: bytes.count, by: 8).map { start -> Int64 in
+      bytes[start..<start + 8].reduce(0) { $0 << 8 | Int64($1) }
     }
     guard numbers.count >= Self.numbersBefore,
       (numbers.count - Self.numbersBefore) % Self.numbersOfOutcome == 0

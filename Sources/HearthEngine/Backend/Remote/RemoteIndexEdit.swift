@@ -62,11 +62,8 @@ struct RemoteIndexEdit {
   /// The next step of every index that is being built.
   mutating func buildFurther() throws(Status) {
     for var index in catalogue.indexes {
-      switch index.state {
-      case .building(let documents, let position):
-        try advance(&index, documents, after: position)
-      case .verifying, .ready, .invalid, .dropping: continue
-      }
+      guard case .building(let documents, let position) = index.state else { continue }
+      try advance(&index, documents, after: position)
       put(index)
     }
   }

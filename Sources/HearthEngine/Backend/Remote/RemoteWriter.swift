@@ -93,10 +93,9 @@ final class RemoteWriter: Sendable {
         shared.awaited += 1
         return
       }
-      guard
-        bytes == 0 || shared.waitingBytes == 0
-          || shared.waitingBytes + bytes <= settings.queueLimitBytes
-      else { throw .tooManyWaiting(bytes: shared.waitingBytes) }
+      guard bytes == 0 || shared.waitingBytes == 0 || shared.waitingBytes + bytes <= limit else {
+        throw .tooManyWaiting(bytes: shared.waitingBytes)
+      }
       shared.waitingBytes += bytes
       shared.unawaited += 1
     }
