@@ -283,22 +283,16 @@
 
     fileprivate func projected(_ found: [StoredDocument]) throws -> [StoredDocument] {
       guard let project = projecting else { return found }
-      var projected: [StoredDocument] = []
-      projected.reserveCapacity(found.count)
-      for document in found { projected.append(try project(document)) }
-      return projected
+      return try found.map(project)
     }
   }
 
   extension StoredDocument {
     /// Its values of the fields of orders, which are its place among others.
     func values(of orders: [StructuredQuery.Order]) throws(Status) -> [Value] {
-      var values: [Value] = []
-      for order in orders {
-        values.append(
-          order.field.isDocumentID ? .reference(path) : try value(of: order.field) ?? .null)
+      try orders.map { order throws(Status) in
+        order.field.isDocumentID ? .reference(path) : try value(of: order.field) ?? .null
       }
-      return values
     }
   }
 

@@ -32,19 +32,14 @@
     }
 
     func values(_ protos: [ProtoValue]) throws(Status) -> [Value] {
-      var values: [Value] = []
-      values.reserveCapacity(protos.count)
-      for proto in protos { values.append(try value(proto)) }
-      return values
+      try protos.map { proto throws(Status) in try value(proto) }
     }
 
     func fields(_ protos: [String: ProtoValue]) throws(Status) -> MapValue {
-      var fields: [MapValue.Field] = []
-      fields.reserveCapacity(protos.count)
-      for (name, proto) in protos {
-        fields.append(MapValue.Field(name: name, value: try value(proto)))
-      }
-      return MapValue(distinct: fields)
+      MapValue(
+        distinct: try protos.map { name, proto throws(Status) in
+          MapValue.Field(name: name, value: try value(proto))
+        })
     }
 
     /// A vector is a map with a reserved field; nil for other maps.
@@ -52,13 +47,11 @@
       guard map.fields["__type__"]?.stringValue == "__vector__" else { return nil }
       guard map.fields.count == 2, case .arrayValue(let array)? = map.fields["value"]?.valueType
       else { throw .invalidArgument("Vector must have an array of values.") }
-      var components: [Double] = []
-      components.reserveCapacity(array.values.count)
-      for element in array.values {
+      let components = try array.values.map { element throws(Status) -> Double in
         guard case .doubleValue(let component)? = element.valueType else {
           throw .invalidArgument("Vector must only contain values of type 'double'")
         }
-        components.append(component)
+        return component
       }
       return .vector(components)
     }

@@ -26,7 +26,7 @@
 
     private let state = Guarded(State())
     /// Checks whose request has not come.
-    private let checks = NewestCalls(limit: 256)
+    private let checks = NewestCalls()
 
     var isServing: Bool { state.withLock(\.health) == .serving }
 
@@ -123,11 +123,9 @@
 
   /// Runs calls, at most so many at a time: one more cancels the oldest.
   private final class NewestCalls: Sendable {
-    private let limit: Int
+    private static let limit = 256
     /// How each call that runs is cancelled.
     private let running = Guarded(Line<@Sendable () -> Void>())
-
-    init(limit: Int) { self.limit = limit }
 
     /// Throws `resourceExhausted` if newer calls have taken its place.
     func run<Answer: Sendable>(
@@ -136,7 +134,7 @@
       let task = Task(executorPreference: EventLoopExecutor.current) { try await call() }
       let (number, oldest): (Int, (@Sendable () -> Void)?) = running.withLock { running in
         let number = running.append { task.cancel() }
-        guard running.elements.count > limit, let oldest = running.first else {
+        guard running.elements.count > Self.limit, let oldest = running.first else {
           return (number, nil)
         }
         return (number, running.remove(oldest.number))

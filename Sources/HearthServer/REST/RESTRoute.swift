@@ -52,8 +52,9 @@
       guard path.utf8.first == UInt8(ascii: "/"), let first = raw.first else {
         throw Self.missing(method, path)
       }
-      var segments: [String] = []
-      for segment in raw { segments.append(try Self.unescaped(Substring(segment))) }
+      let segments = try raw.map { segment throws(Status) in
+        try Self.unescaped(Substring(segment))
+      }
       switch (method, segments.count, segments[0]) {
       case (.GET, 1, ""): self = .ready
       case (.GET, 1, "health"): self = .health

@@ -50,9 +50,10 @@
       document?.answerBytes ?? StoredDocument.headBytes
     }
 
-    private func pageSize(_ size: Int32) throws(Status) -> Int {
+    /// Nil if the client leaves it to the server.
+    func pageSize(_ size: Int32) throws(Status) -> Int? {
       guard size >= 0 else { throw .invalidArgument("page_size must not be negative.") }
-      return size == 0 ? Self.defaultPageSize : Int(size)
+      return size == 0 ? nil : Int(size)
     }
 
     func listDocuments(
@@ -64,7 +65,7 @@
         guard !request.showMissing || request.orderBy.isEmpty else {
           throw Status.invalidArgument("show_missing cannot be combined with order_by.")
         }
-        let size = try pageSize(request.pageSize)
+        let size = try pageSize(request.pageSize) ?? Self.defaultPageSize
         let start = try PageToken.decode(request.pageToken)
         let mask = try name.projection(request.hasMask ? request.mask : nil)
         if request.showMissing {
@@ -175,7 +176,7 @@
       return try await with(name) { database in
         let consistency = try database.consistency(
           at: request.consistencySelector.map { _ in request.readTime })
-        let size = try pageSize(request.pageSize)
+        let size = try pageSize(request.pageSize) ?? Self.defaultPageSize
         try parent.checkNames(forWriting: false)
         var collections = try await database.paths(
           .collections(below: parent), below: parent, consistency)

@@ -98,9 +98,7 @@
         guard request.partitionCount > 0 else {
           throw Status.invalidArgument("partition_count must be positive.")
         }
-        guard request.pageSize >= 0 else {
-          throw Status.invalidArgument("page_size must not be negative.")
-        }
+        let size = try pageSize(request.pageSize)
         try query.checkPartition()
         query.projection = [.documentID]
         let consistency = try database.consistency(
@@ -112,7 +110,7 @@
           points = Array(points.drop { $0 != last }.dropFirst())
         }
         var response = ProtoPartitionQueryResponse()
-        let count = request.pageSize == 0 ? points.count : Int(request.pageSize)
+        let count = size ?? points.count
         for point in points.prefix(count) {
           response.partitions.append(.with { $0.values = [point] })
         }

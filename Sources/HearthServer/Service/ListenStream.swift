@@ -231,25 +231,23 @@
     }
 
     private func token(_ proto: ProtoTarget) async throws(Status) -> ChangeToken? {
-      do {
-        switch proto.resumeType {
-        case .resumeToken(let bytes):
-          return bytes.isEmpty ? nil : try ChangeToken(bytes: bytes)
-        case .readTime(let time):
-          let time = Timestamp(try Instant(exactly: time, "The read time"))
-          let backend = database.backend
-          do {
-            let version = try await backend.versioned(.nothing, at: time).version
-            return backend.token(after: version.sequence)
-          } catch {
-            throw Status(readingFailed: error).ofReadTime
-          }
-        case nil: return nil
+      switch proto.resumeType {
+      case .resumeToken(let bytes):
+        if bytes.isEmpty { return nil }
+        guard let token = try? ChangeToken(bytes: bytes) else {
+          throw .invalidArgument("The resume token is invalid.")
         }
-      } catch let error as Status {
-        throw error
-      } catch {
-        throw .invalidArgument("The resume token is invalid.")
+        return token
+      case .readTime(let time):
+        let time = Timestamp(try Instant(exactly: time, "The read time"))
+        let backend = database.backend
+        do {
+          let version = try await backend.versioned(.nothing, at: time).version
+          return backend.token(after: version.sequence)
+        } catch {
+          throw Status(readingFailed: error).ofReadTime
+        }
+      case nil: return nil
       }
     }
 
