@@ -66,32 +66,29 @@ package final class RemoteBackend: Sendable {
     }
     let start = ContinuousClock.now
     let work = {
-      @Sendable [self] (state: RemoteState, version: StateVersion) throws -> VersionedAnswer in
-      if case .explanation(let asked, let analyzes) = request {
-        let explanation = try explain(
-          asked.explained, analyzes, needs(catalogues.newest), state, since: start)
-        return VersionedAnswer(.explanation(explanation), version)
+      @Sendable [self] (state: RemoteState, version: StateVersion) throws(Status) in
+      try Status.ofReading {
+        if case .explanation(let asked, let analyzes) = request {
+          let explanation = try explain(
+            asked.explained, analyzes, needs(catalogues.newest), state, since: start)
+          return VersionedAnswer(.explanation(explanation), version)
+        }
+        let found = try answer(request, in: context.transaction, state)
+        guard context.isMeasured else { return VersionedAnswer(found, version) }
+        return VersionedAnswer(
+          found, version, .init(found, needs(catalogues.newest), state, since: start))
       }
-      let found = try answer(request, in: context.transaction, state)
-      guard context.isMeasured else { return VersionedAnswer(found, version) }
-      return VersionedAnswer(
-        found, version, .init(found, needs(catalogues.newest), state, since: start))
     }
     afterWrites(context, done) { [self] in
       if let time = context.readTime {
         return BlockingThreads.shared.complete(done) { [self] () throws(Status) in
           let version = try version(at: time)
           let state = try source.state(needs, asOf: version.sequence)
-          return try Status.ofReading { try work(state, version) }
+          return try work(state, version)
         }
       }
       catalogues.read(needs, isPrompt: context.thread != .busy) {
-        done(
-          $0.flatMap { state in
-            Result { () throws(Status) in
-              try Status.ofReading { try work(state, state.version) }
-            }
-          })
+        done($0.flatMap { state in Result { () throws(Status) in try work(state, state.version) } })
       }
     }
   }

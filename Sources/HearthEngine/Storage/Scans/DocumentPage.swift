@@ -10,8 +10,8 @@ package struct DocumentPage: Sendable {
   package var next: [UInt8]?
 }
 
-/// The limits of a page of documents or changes. It has at least one if there is one, and ends behind the
-/// first that exceeds a limit.
+/// The limits of a page of documents or changes. A page has at least one of them if there is one, and ends
+/// behind the first that exceeds a limit.
 package struct PageLimits: Sendable, Hashable {
   package var count: Int
   /// The bytes of the bodies together. A server adds those of the names. Some backends ignore this limit.
