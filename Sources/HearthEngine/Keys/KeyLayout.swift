@@ -1,3 +1,5 @@
+internal import HearthText
+
 /// The layout of every table and key. For examples, see `StorageLayout.md`.
 ///
 ///     table         key                                              value
@@ -48,6 +50,11 @@ enum KeyLayout {
     var buffer = KeyBuffer()
     build(&buffer)
     return buffer.bytes
+  }
+
+  /// `64 75 6E 65`
+  static func hex(_ bytes: some Sequence<UInt8>) -> String {
+    bytes.map { String($0, radix: 16, uppercase: true, width: 2) }.joined(separator: " ")
   }
 }
 

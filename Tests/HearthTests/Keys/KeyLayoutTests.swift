@@ -200,38 +200,4 @@ struct KeyLayoutTests {
       try parse(UnsafeRawBufferPointer(buffer), Self.roomy)
     }
   }
-
-  @Test func `keys can be dumped, damaged and cut ones too`() {
-    func dump(
-      _ bytes: [UInt8], limit: KeyLimit = .standard,
-      _ show: (UnsafeRawBufferPointer, KeyLimit) -> String
-    ) -> String { bytes.withUnsafeBytes { show($0, limit) } }
-
-    let path = ResourcePath(relative: "books/dune/pages/__id7__")
-    #expect(dump(key(path), KeyLayout.dump(documentKey:limit:)) == "books/dune/pages/__id7__")
-    #expect(
-      dump(KeyLayout.catalogueKey(path.parent), KeyLayout.dump(catalogueKey:limit:))
-        == "books/dune/pages")
-    #expect(dump([0x61], KeyLayout.dump(documentKey:limit:)) == "damaged: 61")
-    let truncated = DocumentKey(path, limit: KeyLimit(24) { _ in 0x0102 })
-    #expect(
-      dump(truncated.bytes, limit: KeyLimitTests.tiny, KeyLayout.dump(documentKey:limit:))
-        == "pages·books·dun… cut, hash 00 00 00 00 00 00 01 02, ordinal 0")
-
-    var entry = KeyBuffer()
-    entry.append(entryPrefix: 3, parent: .root)
-    entry.append(.integer(1965), descending: false)
-    entry.append(.string("Herbert"), descending: true)
-    entry.append(entryName: ResourcePath(relative: "books/dune"), isGroup: false)
-    #expect(
-      KeyLayout.dump(entryKey: entry.buffer, isGroup: false, descending: [false, true])
-        == "index 3, below /, 1965, \"Herbert\" ↓, dune")
-    entry.removeAll()
-    entry.append(entryPrefix: 3, parent: nil)
-    entry.append(.array([.null, .double(1.5)]), descending: false)
-    entry.append(entryName: path, isGroup: true)
-    #expect(
-      KeyLayout.dump(entryKey: entry.buffer, isGroup: true, descending: [false])
-        == "index 3, [null, 1.5], books/dune/pages/__id7__")
-  }
 }
