@@ -136,7 +136,10 @@ final class TreeNode {
   /// Throws `invalidArgument` if two names of a map are the same `String` but differ in bytes.
   func structure() throws(Status) -> Any {
     switch content {
-    case .value(let value): return TreeNode.plain(value)
+    case .value(let value):
+      return AnyBridge.any(value) { _ in
+        preconditionFailure("A structure has objects as references.")
+      }
     case .object(let object): return object
     case .array:
       var elements: [Any] = []
@@ -155,19 +158,6 @@ final class TreeNode {
         }
       }
       return fields
-    }
-  }
-
-  private static func plain(_ value: Value) -> Any {
-    switch value {
-    case .boolean(let flag): NSNumber(value: flag)
-    case .integer(let number): NSNumber(value: number)
-    case .double(let number): NSNumber(value: number)
-    case .string(let string): string
-    case .bytes(let bytes): Data(bytes)
-    case .null: NSNull()
-    case .timestamp, .reference, .geoPoint, .array, .vector, .map:
-      preconditionFailure("A structure has objects, arrays and maps where a document has these.")
     }
   }
 }
