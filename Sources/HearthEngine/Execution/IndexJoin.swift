@@ -126,7 +126,7 @@ final class IndexJoin {
     try reader.skipValue(descending: isDescending)
     let key = UnsafeRawBufferPointer(rebasing: entry.suffix[start..<reader.offset])
     let tag = key.first.map { isDescending ? ~$0 : $0 }
-    if tag == KeyTag.array.rawValue { return false }
+    if tag == Value.TypeClass.array.rawValue { return false }
     if isDescending {
       try key.map { ~$0 }.withUnsafeBytes(body)
     } else {

@@ -94,7 +94,7 @@ struct EntryRange: Sendable {
 
   /// Limits the component after the fixed ones to one type class.
   mutating func keep(_ typeClass: Value.TypeClass) {
-    let tag = KeyTag(typeClass).rawValue
+    let tag = typeClass.rawValue
     let key = prefix + [isDescending(fixedCount) ? ~tag : tag]
     raise(to: key)
     lower(to: EntryRange.end(key))

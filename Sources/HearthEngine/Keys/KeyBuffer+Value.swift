@@ -59,7 +59,7 @@ extension KeyBuffer {
   /// Begins a reference (ids and the terminator follow), an array (elements, terminator) or a map
   /// (names and values alternately, terminator).
   @inline(__always)
-  mutating func append(tag: KeyTag) { append(byte: tag.rawValue) }
+  mutating func append(tag: Value.TypeClass) { append(byte: tag.rawValue) }
 
   @inline(__always)
   mutating func appendTerminator() { append(byte: KeyByte.terminator) }
@@ -87,7 +87,7 @@ extension KeyBuffer {
   /// 74 bits, 64 and 10, highest first: seven per byte, and no byte after the last set bit.
   private mutating func append(numberBits bits: UInt64, residual: UInt16) {
     append(upTo: 12) { target in
-      target[0] = KeyTag.number.rawValue
+      target[0] = Value.TypeClass.number.rawValue
       // The bits not yet written are at the top of the pair.
       var high = bits
       var low = UInt64(residual) << 54

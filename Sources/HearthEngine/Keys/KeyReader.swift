@@ -119,7 +119,7 @@ struct KeyReader {
 
   /// Whether the next component is null.
   func isAtNull(descending: Bool = false) -> Bool {
-    offset < bytes.count && bytes[offset] ^ (descending ? 0xFF : 0) == KeyTag.null.rawValue
+    offset < bytes.count && bytes[offset] ^ (descending ? 0xFF : 0) == Value.TypeClass.null.rawValue
   }
 
   /// Steps over a component, and decodes only what is needed to find its end.
@@ -206,8 +206,10 @@ struct KeyReader {
     return false
   }
 
-  private mutating func readTag(depth: Int) throws(Status) -> KeyTag {
-    guard let tag = KeyTag(rawValue: try readByte()) else { throw damaged("has an unknown type") }
+  private mutating func readTag(depth: Int) throws(Status) -> Value.TypeClass {
+    guard let tag = Value.TypeClass(rawValue: try readByte()) else {
+      throw damaged("has an unknown type")
+    }
     guard depth <= Limits.nesting else { throw damaged("nests too deep") }
     return tag
   }

@@ -3,12 +3,24 @@
 /// null < boolean < NaN < numbers < timestamp < string < bytes < reference < geo point < array <
 /// vector < map. Integers and doubles interleave exactly; -0.0 equals 0; strings go by UTF-8 bytes.
 extension Value {
-  /// The classes of values that a range filter does not cross. NaN is a class of its own.
-  package enum TypeClass: UInt8, Comparable, Sendable {
-    case null, boolean, nan, number, timestamp, string, bytes, reference, geoPoint, array, vector,
-      map
-
-    package static func < (lhs: TypeClass, rhs: TypeClass) -> Bool { lhs.rawValue < rhs.rawValue }
+  /// The classes of values that a range filter does not cross, in their order. NaN is a class of its
+  /// own.
+  ///
+  /// On disk: the first byte of a component of an index entry, as in Firestore's own index encoding.
+  /// Changing a raw value changes the file format; see KeyEncoding.md.
+  package enum TypeClass: UInt8, Sendable {
+    case null = 5
+    case boolean = 10
+    case nan = 13
+    case number = 15
+    case timestamp = 20
+    case string = 25
+    case bytes = 30
+    case reference = 37
+    case geoPoint = 45
+    case array = 50
+    case vector = 53
+    case map = 55
   }
 
   package var typeClass: TypeClass {

@@ -77,7 +77,7 @@ extension ListenerCondition {
           let route =
             kind == .element ? ListenerCondition.element(field, hash) : .value(field, hash)
           // Half of all documents may share a boolean value.
-          let cost = count(route) + (key.first == KeyTag.boolean.rawValue ? 16 : 0)
+          let cost = count(route) + (key.first == Value.TypeClass.boolean.rawValue ? 16 : 0)
           if best.map({ cost < $0.cost }) ?? true { best = (route, cost) }
         } else if kind == .value, !keys.isEverything {
           ranges[field] = ranges[field]?.intersection(keys) ?? keys

@@ -152,7 +152,7 @@ struct ValueKeyTests {
     for seed in 1...500 as ClosedRange<UInt64> {
       var random = RandomValues(seed: seed)
       let value = random.value()
-      #expect(encode(value).first == KeyTag(value.typeClass).rawValue, "seed \(seed)")
+      #expect(encode(value).first == value.typeClass.rawValue, "seed \(seed)")
     }
   }
 

@@ -57,7 +57,7 @@ extension StructuredQuery.Comparison.Operator {
     /// All but null and the values of the operand; none if null is among these.
     case exceptPoints
     /// The only value of this class.
-    case single(KeyTag)
+    case single(Value.TypeClass)
     /// All but null, and NaN.
     case exceptNull(orNaN: Bool)
     /// Values of the operand's class on one side of it.
@@ -67,7 +67,7 @@ extension StructuredQuery.Comparison.Operator {
     /// Strings that begin as the pattern demands.
     case patternPrefix
     /// Values of one class.
-    case oneClass(KeyTag)
+    case oneClass(Value.TypeClass)
     /// One of the elements, or all of them.
     case anyElement, everyElement
     /// Points, and the cells of the region.

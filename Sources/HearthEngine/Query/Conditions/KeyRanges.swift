@@ -212,9 +212,9 @@ extension KeyRanges {
     let rule = comparison.operator.traits.keys
     switch rule {
     case .untold, .anyElement, .everyElement: self = .everything
-    case .oneClass(let tag): self.init(KeyRange(prefix: [tag.rawValue]))
-    case .region: self.init(KeyRange(prefix: [KeyTag.geoPoint.rawValue]))
-    case .single(let tag): self.init(points: [KeyRange(prefix: [tag.rawValue])])
+    case .oneClass(let type): self.init(KeyRange(prefix: [type.rawValue]))
+    case .region: self.init(KeyRange(prefix: [Value.TypeClass.geoPoint.rawValue]))
+    case .single(let type): self.init(points: [KeyRange(prefix: [type.rawValue])])
     case .exceptNull(let orNaN): self.init(allBut: orNaN ? [.null, .double(.nan)] : [.null])
     case .points:
       self =
@@ -236,7 +236,7 @@ extension KeyRanges {
       }
       let key = operand.componentKey
       let end = KeyRange.end(key)
-      var range = KeyRange(prefix: [KeyTag(operand.typeClass).rawValue])
+      var range = KeyRange(prefix: [operand.typeClass.rawValue])
       if case .below(let isInclusive) = rule {
         range.upper = isInclusive ? end : key
       } else {
@@ -266,10 +266,10 @@ extension KeyRanges {
   }
 
   /// The values of a semi-join that are not of these types.
-  init(found keys: SortedKeys, without tags: Set<KeyTag>) {
+  init(found keys: SortedKeys, without types: Set<Value.TypeClass>) {
     let points = keys.map { key in
-      let tag = key.first.flatMap(KeyTag.init(rawValue:))
-      return tag.map(tags.contains) ?? true ? nil : KeyRange(prefix: [UInt8](key))
+      let type = key.first.flatMap(Value.TypeClass.init(rawValue:))
+      return type.map(types.contains) ?? true ? nil : KeyRange(prefix: [UInt8](key))
     }
     self.init(points.compactMap(\.self), arePoints: true)
   }

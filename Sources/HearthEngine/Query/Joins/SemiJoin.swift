@@ -136,7 +136,8 @@ enum JoinedValues {
 
   func contains(_ key: [UInt8]) -> Bool {
     // Null and NaN equal nothing.
-    if key.first == KeyTag.null.rawValue || key.first == KeyTag.nan.rawValue { return false }
+    let type = key.first.flatMap(Value.TypeClass.init(rawValue:))
+    if type == .null || type == .nan { return false }
     switch self {
     case .found(let keys): return key.withUnsafeBytes(keys.contains)
     case .live(let values): return values.contains(key)
