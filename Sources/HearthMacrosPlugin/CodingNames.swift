@@ -23,7 +23,7 @@
           found = keys
         } else if CodingNames.declaredName(of: member.decl) == typeName {
           problems.report(
-            "keys", at: member.decl,
+            at: member.decl,
             "@Document reads the names of the fields from '\(typeName)', which has to be an "
               + "enumeration here.")
         }
@@ -35,7 +35,7 @@
       for member in found.memberBlock.members {
         guard let cases = member.decl.as(EnumCaseDeclSyntax.self) else {
           problems.report(
-            "keyMembers", at: member.decl,
+            at: member.decl,
             "@Document takes the names of the fields from the cases of '\(typeName)', which has to "
               + "have nothing else.")
           continue
@@ -46,8 +46,7 @@
           CodingNames.check(name, at: element, &problems)
           if let other = properties.updateValue(property, forKey: name) {
             problems.report(
-              "duplicate", at: element,
-              "'\(other)' and '\(property)' have the same field, \(literal(name)).")
+              at: element, "'\(other)' and '\(property)' have the same field, \(literal(name)).")
           }
           entries[property] = Entry(name: name, node: Syntax(element))
         }
@@ -69,8 +68,7 @@
         !value.is(PrefixOperatorExprSyntax.self)
       else { return nil }
       guard let string = value.as(StringLiteralExprSyntax.self)?.representedLiteralValue else {
-        problems.report(
-          "literal", at: value, "The name of a field has to be a plain string literal.")
+        problems.report(at: value, "The name of a field has to be a plain string literal.")
         return nil
       }
       return string
@@ -80,10 +78,9 @@
       _ name: String, at node: some SyntaxProtocol, _ problems: inout Problems
     ) {
       if name.isEmpty {
-        problems.report("empty", at: node, "The name of a field must not be empty.")
+        problems.report(at: node, "The name of a field must not be empty.")
       } else if name.utf8.count >= 4, name.hasPrefix("__"), name.hasSuffix("__") {
-        problems.report(
-          "reserved", at: node, "Names that begin and end with \"__\" are reserved: \(name).")
+        problems.report(at: node, "Names that begin and end with \"__\" are reserved: \(name).")
       }
     }
 
@@ -103,7 +100,7 @@
       changed.memberBlock.members.append(
         MemberBlockItemSyntax(decl: DeclSyntax("\n  case \(raw: property)")))
       return .replace(
-        declaration, with: changed, "add 'case \(property)' to CodingKeys", id: "addKey")
+        declaration, with: changed, "add 'case \(property)' to CodingKeys")
     }
 
     /// Reports keys that no property has.
@@ -111,8 +108,7 @@
       for (property, entry) in (entries ?? [:]).sorted(by: { $0.key < $1.key })
       where !properties.contains(property) {
         problems.report(
-          "unknownKey", at: entry.node,
-          "CodingKeys has '\(property)', which is no stored property.")
+          at: entry.node, "CodingKeys has '\(property)', which is no stored property.")
       }
     }
   }

@@ -29,7 +29,7 @@
           declaration.is(ClassDeclSyntax.self)
           ? "a class" : declaration.is(ActorDeclSyntax.self) ? "an actor" : "this"
         problems.report(
-          "kind", at: node,
+          at: node,
           "@Document is for structures and enumerations, and \(noun) is neither. A final class can "
             + "conform to DocumentValueCodable by hand.")
         written = nil
@@ -117,18 +117,14 @@
       var changed = modifier
       changed.name.tokenKind = .keyword(.fileprivate)
       problems.report(
-        "private", at: modifier, "A private type inside of another cannot be extended.",
-        fix: .replace(modifier, with: changed, "make it fileprivate", id: "makeFileprivate"))
+        at: modifier, "A private type inside of another cannot be extended.",
+        fix: .replace(modifier, with: changed, "make it fileprivate"))
     }
   }
 
   extension DeclGroupSyntax {
     fileprivate var hasGenericParameters: Bool {
-      let clause =
-        self.as(StructDeclSyntax.self)?.genericParameterClause
-        ?? self.as(EnumDeclSyntax.self)?.genericParameterClause
-        ?? self.as(ClassDeclSyntax.self)?.genericParameterClause
-        ?? self.as(ActorDeclSyntax.self)?.genericParameterClause
+      let clause = asProtocol((any WithGenericParametersSyntax).self)?.genericParameterClause
       // Whether the type of an extension is generic is only seen where that matters to it.
       return clause != nil || self.as(ExtensionDeclSyntax.self)?.genericWhereClause != nil
     }
@@ -168,7 +164,7 @@
       for member in self {
         guard let condition = member.decl.as(IfConfigDeclSyntax.self) else { continue }
         problems.report(
-          "condition", at: condition.clauses.first?.poundKeyword ?? .poundIfToken(),
+          at: condition.clauses.first?.poundKeyword ?? .poundIfToken(),
           "@Document does not see which members of '#if' there are. Put '#if' around the type.")
       }
     }

@@ -25,8 +25,7 @@
     init?(_ declaration: EnumDeclSyntax, _ scope: Scope, _ problems: inout Problems) {
       self.scope = scope
       if declaration.inheritanceClause.suppressesCopying {
-        problems.report(
-          "noncopyable", at: declaration.name, "A document's type has to be copyable.")
+        problems.report(at: declaration.name, "A document's type has to be copyable.")
         return nil
       }
       let members = declaration.memberBlock.members
@@ -37,7 +36,7 @@
       guard !elements.isEmpty else {
         if !problems.areFatal {
           problems.report(
-            "noCases", at: declaration.name, "An enumeration without cases has no values to store.")
+            at: declaration.name, "An enumeration without cases has no values to store.")
         }
         return nil
       }
@@ -50,7 +49,7 @@
       }
       if let first, elements.contains(where: { $0.rawValue != nil }) {
         problems.report(
-          "rawType", at: first,
+          at: first,
           "A document can hold raw values that are strings, integers or floating-point numbers.")
         return nil
       }
@@ -60,13 +59,12 @@
       for element in elements {
         let name = element.name.plainName
         guard seen.insert(name).inserted else {
-          problems.report(
-            "overloaded", at: element.name, "Two cases are named '\(name)'. Rename one of them.")
+          problems.report(at: element.name, "Two cases are named '\(name)'. Rename one of them.")
           continue
         }
         guard let storedName = names.name(of: name, at: element.name, &problems) else {
           problems.report(
-            "omittedCase", at: element.name, "The case '\(name)' is not in CodingKeys.",
+            at: element.name, "The case '\(name)' is not in CodingKeys.",
             fix: names.fix(adding: element.name.text))
           continue
         }
@@ -94,16 +92,14 @@
         let property = label?.plainName ?? "_\(index)"
         guard seen.insert(property).inserted else {
           problems.report(
-            "duplicate", at: parameter,
-            "Two associated values have the same field, \(literal(property)).")
+            at: parameter, "Two associated values have the same field, \(literal(property)).")
           continue
         }
         guard StoredProperty.check(parameter.type, &problems) else { continue }
         let name = names.name(of: property, at: parameter, &problems)
         if name == nil, parameter.defaultValue == nil {
           problems.report(
-            "omittedValue", at: parameter, "\(keysName) has no '\(property)'.",
-            fix: names.fix(adding: property))
+            at: parameter, "\(keysName) has no '\(property)'.", fix: names.fix(adding: property))
           continue
         }
         values.append(AssociatedValue(label: label?.text, storedName: name))

@@ -41,9 +41,8 @@
           changed.bindingSpecifier.leadingTrivia = declaration.leadingTrivia
         }
         problems.report(
-          "modifier", at: modifier,
-          "A document cannot have a field for a property that is \(word).",
-          fix: .replace(declaration, with: changed, "remove '\(word)'", id: "removeModifier"))
+          at: modifier, "A document cannot have a field for a property that is \(word).",
+          fix: .replace(declaration, with: changed, "remove '\(word)'"))
         return []
       }
       return properties(declaration, bindings, &problems)
@@ -57,7 +56,7 @@
       for element in declaration.attributes {
         if let condition = element.as(IfConfigDeclSyntax.self) {
           problems.report(
-            "condition", at: condition.clauses.first?.poundKeyword ?? .poundIfToken(),
+            at: condition.clauses.first?.poundKeyword ?? .poundIfToken(),
             "@Document does not see which attributes of '#if' there are.")
           return []
         }
@@ -67,7 +66,7 @@
       }
       if wrappers.count > 1 {
         problems.report(
-          "wrappers", at: wrappers[1],
+          at: wrappers[1],
           "@Document reads and writes a property through one wrapper, not through several.")
         return []
       }
@@ -90,8 +89,7 @@
       of declaration: VariableDeclSyntax, _ attribute: AttributeSyntax?, _ problems: inout Problems
     ) {
       guard let pattern = binding.pattern.as(IdentifierPatternSyntax.self) else {
-        problems.report(
-          "pattern", at: binding.pattern, "Give each field a property of its own.")
+        problems.report(at: binding.pattern, "Give each field a property of its own.")
         return nil
       }
       name = pattern.identifier.text
@@ -123,9 +121,9 @@
           colon: .colonToken(trailingTrivia: .space), type: TypeSyntax("<#Type#>"),
           trailingTrivia: .space)
         problems.report(
-          "untyped", at: binding.pattern,
+          at: binding.pattern,
           "@Document does not see the type of '\(pattern.identifier.plainName)'. Write it down.",
-          fix: .replace(binding, with: changed, "add a type", id: "addType"))
+          fix: .replace(binding, with: changed, "add a type"))
         return nil
       }
       if let wrapper, Self.ownWrappers.contains(wrapper), !isOptional, let annotation {
@@ -133,8 +131,8 @@
           OptionalTypeSyntax(
             wrappedType: annotation.trimmed, trailingTrivia: annotation.trailingTrivia))
         problems.report(
-          "optional", at: annotation, "A property with @\(wrapper) has to be optional.",
-          fix: .replace(annotation, with: changed, "make it optional", id: "makeOptional"))
+          at: annotation, "A property with @\(wrapper) has to be optional.",
+          fix: .replace(annotation, with: changed, "make it optional"))
         return nil
       }
     }
@@ -220,7 +218,7 @@
       } else {
         return true
       }
-      problems.report("type", at: type, "A field cannot be \(reason).")
+      problems.report(at: type, "A field cannot be \(reason).")
       return false
     }
 

@@ -22,8 +22,7 @@
       let members = declaration.memberBlock.members
       isRaw = RawValues.areStored(declaration.inheritanceClause, members)
       if declaration.inheritanceClause.suppressesCopying {
-        problems.report(
-          "noncopyable", at: declaration.name, "A document's type has to be copyable.")
+        problems.report(at: declaration.name, "A document's type has to be copyable.")
         return nil
       }
       OwnCoding.report(in: members, of: declaration.name.plainName, &problems)
@@ -44,7 +43,7 @@
         properties.contains(where: \.hasDefaultValue)
       {
         problems.report(
-          "foreignWrapper", at: wrapped.node.pattern,
+          at: wrapped.node.pattern,
           "@Document cannot write 'init(from:)' for a property with @\(wrapped.wrapper ?? ""). Where "
             + "there is one, properties have no default values for missing fields.")
       }
@@ -54,8 +53,7 @@
           fields.append(StoredField(name: name, property: property))
         } else if !property.hasInitialValue, !property.isOptional {
           problems.report(
-            "omitted", at: pattern,
-            "'\(property.plainName)' is not in CodingKeys and has no default value.",
+            at: pattern, "'\(property.plainName)' is not in CodingKeys and has no default value.",
             fix: names.fix(adding: property.name))
         }
       }
@@ -217,7 +215,7 @@
     static func report(in members: MemberBlockItemListSyntax, _ problems: inout Problems) {
       func report(_ name: TokenSyntax) {
         problems.report(
-          "nestedName", at: name,
+          at: name,
           "@Document writes code that uses the name '\(name.plainName)' for something else.")
       }
       for member in members {
@@ -252,7 +250,7 @@
       in members: MemberBlockItemListSyntax, of type: String, _ problems: inout Problems
     ) {
       func report(
-        _ id: String, at token: TokenSyntax, _ signature: FunctionSignatureSyntax, _ label: String,
+        at token: TokenSyntax, _ signature: FunctionSignatureSyntax, _ label: String,
         _ coder: String, does what: String
       ) {
         let parameters = signature.parameterClause.parameters
@@ -260,20 +258,18 @@
           parameter.firstName.text == label, parameter.type.trimmedDescription.hasSuffix(coder)
         else { return }
         problems.report(
-          id, at: token,
+          at: token,
           "@Document \(what) '\(type)' as the compiler's '\(token.text)(\(label):)' would, and not as "
             + "this one. Remove one of them, or conform to DocumentCodable by hand.")
       }
       for member in members {
         if let initializer = member.decl.as(InitializerDeclSyntax.self) {
           report(
-            "ownInit", at: initializer.initKeyword, initializer.signature, "from", "Decoder",
-            does: "reads")
+            at: initializer.initKeyword, initializer.signature, "from", "Decoder", does: "reads")
         } else if let function = member.decl.as(FunctionDeclSyntax.self),
           function.name.text == "encode"
         {
-          report(
-            "ownEncode", at: function.name, function.signature, "to", "Encoder", does: "writes")
+          report(at: function.name, function.signature, "to", "Encoder", does: "writes")
         }
       }
     }
