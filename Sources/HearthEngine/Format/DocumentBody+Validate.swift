@@ -77,10 +77,10 @@ extension DocumentBody {
     case .bytes: break
     case .reference:
       guard let path = try value.reference() else { return }
-      var text = path.text
+      let byteCount = path.byteCount
       // The path's text must be the stored text: no empty segments.
-      let stored = value.bytes.count - DocumentFormat.varintCount(UInt64(text.utf8.count)) - 1
-      guard path.isDocument, text.withUTF8({ $0.count }) == stored else {
+      let stored = value.bytes.count - DocumentFormat.varintCount(UInt64(byteCount)) - 1
+      guard path.isDocument, byteCount == stored else {
         throw .dataLoss("A stored reference is not the path of a document.")
       }
     case .geoPoint:

@@ -124,9 +124,9 @@ struct DocumentRecord {
       var target = DocumentWriter.store(varint: sequence, at: start + RecordFrame.byteCount)
       target.storeBytes(of: updateTime.microseconds.littleEndian, as: Int64.self)
       target = DocumentWriter.store(varint: age, at: target + 8)
-      if var path {
+      if let path {
         target = DocumentWriter.store(varint: UInt64(pathCount), at: target)
-        path.withUTF8 { utf8 in
+        path.withUTF8Bytes { utf8 in
           if let source = utf8.baseAddress {
             target.copyMemory(from: source, byteCount: utf8.count)
           }

@@ -750,8 +750,7 @@ struct DocumentWriter {
 
   func reference(_ path: ResourcePath) {
     noteUnusual()
-    var text = path.text
-    text.withUTF8 { store(blob: UnsafeRawBufferPointer($0), tag: DocumentFormat.Tag.reference) }
+    path.text.withUTF8Bytes { store(blob: $0, tag: DocumentFormat.Tag.reference) }
   }
 
   func geoPoint(_ value: Coordinate) {

@@ -32,8 +32,7 @@ struct FieldLookup {
     var hint = 0
 
     init(_ name: String) {
-      var name = name
-      self.name = name.withUTF8 { PinnedBytes(copying: UnsafeRawBufferPointer($0)) }
+      self.name = name.withUTF8Bytes { PinnedBytes(copying: $0) }
       utf8 = self.name.buffer
     }
 

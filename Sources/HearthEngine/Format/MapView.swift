@@ -285,56 +285,20 @@ extension MapView {
 
   /// The whole map, with its names. The maps inside must have theirs.
   var wholeBytes: [UInt8] {
-    let byteCount = names.headByteCount + valueEndBytes.count + values.byteCount
-    return [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, initialized in
-      guard var target = UnsafeMutableRawPointer(buffer.baseAddress) else { return }
-      func append(_ part: UnsafeRawBufferPointer) {
-        if let source = part.baseAddress { target.copyMemory(from: source, byteCount: part.count) }
-        target += part.count
-      }
-      let tag = DocumentFormat.Tag.map | names.widthCode << 2 | values.widthCode
-      target.storeBytes(of: tag, as: UInt8.self)
-      target = DocumentWriter.store(varint: UInt64(count), at: target + 1)
-      append(names.endBytes)
-      append(valueEndBytes)
-      append(names.nameBytes)
-      append(valueBytes)
-      initialized = byteCount
-    }
+    var whole: [UInt8] = []
+    whole.reserveCapacity(names.headByteCount + valueEndBytes.count + values.byteCount)
+    whole.append(DocumentFormat.Tag.map | names.widthCode << 2 | values.widthCode)
+    whole.append(varint: UInt64(count))
+    whole += names.endBytes
+    whole += valueEndBytes
+    whole += names.nameBytes
+    whole += valueBytes
+    return whole
   }
 }
 
 extension Status {
   fileprivate static var unknownNames: Status {
     .dataLoss("A stored map has names that are not in its document's name table.")
-  }
-}
-
-extension String {
-  /// The string's UTF-8, without copying or retaining it as `withUTF8` does.
-  @inline(__always)
-  func withUTF8Bytes<Result, Failure: Error>(
-    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    let result: Swift.Result<Result, Failure>? = utf8.withContiguousStorageIfAvailable { utf8 in
-      do throws(Failure) {
-        return .success(try body(UnsafeRawBufferPointer(utf8)))
-      } catch {
-        return .failure(error)
-      }
-    }
-    if let result { return try result.get() }
-    return try copyUTF8Bytes(body)
-  }
-
-  /// For a string without contiguous UTF-8.
-  @inline(never)
-  private func copyUTF8Bytes<Result, Failure: Error>(
-    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    let bytes = Array(utf8)
-    return try bytes.withUnsafeBufferPointer { bytes throws(Failure) in
-      try body(UnsafeRawBufferPointer(bytes))
-    }
   }
 }

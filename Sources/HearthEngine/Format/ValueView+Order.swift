@@ -51,7 +51,7 @@ extension ValueView {
     case .number: return try compareNumbers(lhs, rhs)
     case .timestamp:
       guard let left = try lhs.timestamp(), let right = try rhs.timestamp() else { break }
-      return order(left.microseconds, right.microseconds)
+      return Value.order(left.microseconds, right.microseconds)
     case .string:
       guard let left = try lhs.stringBytes(), let right = try rhs.stringBytes() else { break }
       return UTF8Order.compare(left, right)
@@ -78,14 +78,9 @@ extension ValueView {
     throw .dataLoss("A stored value has an unknown type.")
   }
 
-  @inline(__always)
-  private static func order(_ lhs: Int64, _ rhs: Int64) -> Int {
-    lhs < rhs ? -1 : (lhs > rhs ? 1 : 0)
-  }
-
   private static func compareNumbers(_ lhs: ValueView, _ rhs: ValueView) throws(Status) -> Int {
     if let left = try lhs.integer() {
-      if let right = try rhs.integer() { return order(left, right) }
+      if let right = try rhs.integer() { return Value.order(left, right) }
       if let right = try rhs.double() { return -Value.compare(double: right, integer: left) }
     } else if let left = try lhs.double() {
       if let right = try rhs.integer() { return Value.compare(double: left, integer: right) }
@@ -177,16 +172,5 @@ extension ResourcePath {
     let segment = UnsafeRawBufferPointer(rebasing: rest[..<end])
     rest = rest[min(end + 1, rest.endIndex)...]
     return segment
-  }
-
-  private static func compare(
-    segment lhs: UnsafeRawBufferPointer, _ rhs: UnsafeRawBufferPointer
-  ) -> Int {
-    switch (numericID(utf8: lhs), numericID(utf8: rhs)) {
-    case (let left?, let right?): left < right ? -1 : (left > right ? 1 : 0)
-    case (_?, nil): -1
-    case (nil, _?): 1
-    case (nil, nil): UTF8Order.compare(lhs, rhs)
-    }
   }
 }

@@ -8,8 +8,7 @@
 /// text, and a path comes before the paths below it. No id is empty.
 extension KeyBuffer {
   mutating func append(id: String) {
-    var id = id
-    id.withUTF8 { append(idUTF8: UnsafeRawBufferPointer($0)) }
+    id.withUTF8Bytes { append(idUTF8: $0) }
   }
 
   mutating func append(idUTF8 id: UnsafeRawBufferPointer) {

@@ -32,8 +32,7 @@ extension KeyBuffer {
     case .integer(let value): append(integer: value)
     case .double(let value): append(double: value)
     case .timestamp(let value): append(timestamp: value)
-    case .string(var value):
-      value.withUTF8 { append(utf8: UnsafeRawBufferPointer($0)) }
+    case .string(let value): value.withUTF8Bytes { append(utf8: $0) }
     case .bytes(let value): value.withUnsafeBytes { append(bytes: $0) }
     case .reference(let path):
       append(tag: .reference)
@@ -48,8 +47,8 @@ extension KeyBuffer {
       for component in components { append(ordered: component) }
     case .map(let map):
       append(tag: .map)
-      for var field in map.fields {
-        field.name.withUTF8 { appendName(utf8: UnsafeRawBufferPointer($0)) }
+      for field in map.fields {
+        field.name.withUTF8Bytes { appendName(utf8: $0) }
         append(field.value)
       }
       appendTerminator()

@@ -48,8 +48,7 @@ extension ResourcePath {
   }
 
   private init(splitting text: String) throws(Status) {
-    var native = text
-    let hasEmptyName = native.withUTF8 { text in
+    let hasEmptyName = text.withUTF8Bytes { text in
       text.indices.dropFirst().contains { text[$0] == slash && text[$0 - 1] == slash }
     }
     guard !hasEmptyName else {
@@ -95,12 +94,11 @@ extension ResourcePath {
 
   /// Whether the id needs no further check. Most ids do not.
   private static func isOrdinary(_ id: String) -> Bool {
-    var id = id
-    return id.withUTF8 { id in
-      guard let first = id.baseAddress, !id.isEmpty, first.pointee != UInt8(ascii: "."),
-        first.pointee != UInt8(ascii: "_")
+    id.withUTF8Bytes { id in
+      guard let start = id.baseAddress, let first = id.first, first != UInt8(ascii: "."),
+        first != UInt8(ascii: "_")
       else { return false }
-      return memchr(first, Int32(slash), id.count) == nil
+      return memchr(start, Int32(slash), id.count) == nil
     }
   }
 

@@ -11,8 +11,7 @@ package struct ResourcePath: Sendable {
   /// and `init(checkingDocument:)`.
   package init(relative text: String) {
     // By bytes: a slash separates, even if a combining accent follows it.
-    var text = text
-    segments = text.withUTF8 { Self.segments(ofUTF8: UnsafeRawBufferPointer($0)) }
+    segments = text.withUTF8Bytes { Self.segments(ofUTF8: $0) }
   }
 
   /// The bytes must be UTF-8.
@@ -76,8 +75,14 @@ package struct ResourcePath: Sendable {
   }
 
   static func compare(segment lhs: String, _ rhs: String) -> Int {
-    switch (numericID(lhs), numericID(rhs)) {
-    case (let left?, let right?): left < right ? -1 : (left > right ? 1 : 0)
+    lhs.withUTF8Bytes { left in rhs.withUTF8Bytes { compare(segment: left, $0) } }
+  }
+
+  static func compare(
+    segment lhs: UnsafeRawBufferPointer, _ rhs: UnsafeRawBufferPointer
+  ) -> Int {
+    switch (numericID(utf8: lhs), numericID(utf8: rhs)) {
+    case (let left?, let right?): Value.order(left, right)
     case (_?, nil): -1
     case (nil, _?): 1
     case (nil, nil): UTF8Order.compare(lhs, rhs)
@@ -87,8 +92,7 @@ package struct ResourcePath: Sendable {
   /// The number in an id of the form `__id<int64>__`, without leading zeros or plus sign. Zero is
   /// excluded: Datastore's numeric ids are non-zero.
   static func numericID(_ segment: String) -> Int64? {
-    var segment = segment
-    return segment.withUTF8 { numericID(utf8: UnsafeRawBufferPointer($0)) }
+    segment.withUTF8Bytes { numericID(utf8: $0) }
   }
 
   static func numericID(utf8 id: UnsafeRawBufferPointer) -> Int64? {

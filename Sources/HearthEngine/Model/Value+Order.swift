@@ -51,7 +51,7 @@ extension Value {
     case (.double(let a), .double(let b)): compare(a, b)
     case (.timestamp(let a), .timestamp(let b)): order(a.microseconds, b.microseconds)
     case (.string(let a), .string(let b)): UTF8Order.compare(a, b)
-    case (.bytes(let a), .bytes(let b)): compare(bytes: a, b)
+    case (.bytes(let a), .bytes(let b)): UTF8Order.compare(a, b)
     case (.reference(let a), .reference(let b)): ResourcePath.compare(a, b)
     case (.geoPoint(let a), .geoPoint(let b)):
       first(compare(a.latitude, b.latitude), compare(a.longitude, b.longitude))
@@ -62,7 +62,8 @@ extension Value {
     }
   }
 
-  private static func order<T: Comparable>(_ lhs: T, _ rhs: T) -> Int {
+  @inline(__always)
+  static func order<T: Comparable>(_ lhs: T, _ rhs: T) -> Int {
     lhs < rhs ? -1 : (lhs > rhs ? 1 : 0)
   }
 
@@ -86,10 +87,6 @@ extension Value {
     let whole = Int64(double)  // towards zero
     if whole != integer { return whole < integer ? -1 : 1 }
     return order(double, Double(whole))
-  }
-
-  private static func compare(bytes lhs: [UInt8], _ rhs: [UInt8]) -> Int {
-    lhs.withUnsafeBytes { left in rhs.withUnsafeBytes { UTF8Order.compare(left, $0) } }
   }
 
   private static func compare(arrays lhs: [Value], _ rhs: [Value]) -> Int {

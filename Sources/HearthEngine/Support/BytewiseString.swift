@@ -14,7 +14,6 @@ package struct BytewiseString: Hashable, Comparable, Sendable {
   }
 
   package func hash(into hasher: inout Hasher) {
-    var string = string
-    string.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    string.withUTF8Bytes { hasher.combine(bytes: $0) }
   }
 }

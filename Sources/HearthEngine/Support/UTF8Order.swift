@@ -5,13 +5,7 @@
 enum UTF8Order {
   /// Three-way comparison of the UTF-8 bytes: negative, zero or positive.
   static func compare(_ lhs: String, _ rhs: String) -> Int {
-    var lhs = lhs
-    var rhs = rhs
-    return lhs.withUTF8 { left in
-      rhs.withUTF8 { right in
-        compare(UnsafeRawBufferPointer(left), UnsafeRawBufferPointer(right))
-      }
-    }
+    lhs.withUTF8Bytes { left in rhs.withUTF8Bytes { compare(left, $0) } }
   }
 
   /// The same for bytes.
