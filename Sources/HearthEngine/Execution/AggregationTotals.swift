@@ -16,20 +16,12 @@ package struct AggregationTotals: @unchecked Sendable {
     lookups = aggregations.map { $0.field.map(FieldLookup.init) }
   }
 
-  mutating func add(_ fields: MapView) throws {
-    counted += 1
+  /// - Parameter sign: -1 removes a document that was added.
+  mutating func add(_ fields: MapView, sign: Int = 1) throws {
+    counted += Int64(sign)
     for index in lookups.indices {
       guard let value = try lookups[index]?.find(in: fields) else { continue }
-      try totals[index].add(value)
-    }
-  }
-
-  /// Removes a document that was added.
-  mutating func remove(_ fields: MapView) throws {
-    counted -= 1
-    for index in lookups.indices {
-      guard let value = try lookups[index]?.find(in: fields) else { continue }
-      try totals[index].remove(value)
+      try totals[index].add(value, sign: sign)
     }
   }
 
@@ -39,17 +31,8 @@ package struct AggregationTotals: @unchecked Sendable {
     guard plan.isExact, case .entries(let branches) = plan.source else { return nil }
     var carriers: [[Int?]] = []
     for branch in branches {
-      let components = branch.index.definition.components
-      var positions: [Int?] = []
-      for aggregation in aggregations {
-        let position = components.indices.first {
-          components[$0].field == aggregation.field && components[$0].kind.hasValues
-        }
-        guard aggregation.field == nil || position.map({ $0 >= branch.fixed.count }) == true else {
-          return nil
-        }
-        positions.append(position)
-      }
+      let positions = aggregations.map { $0.field.flatMap(branch.position) }
+      guard positions.count(where: { $0 != nil }) == fields.count else { return nil }
       carriers.append(positions)
     }
     return carriers
@@ -65,14 +48,9 @@ package struct AggregationTotals: @unchecked Sendable {
   }
 
   /// Adds the value of one aggregation.
+  ///
+  /// - Parameter fields: Those of the document, once they were read.
   mutating func add(
-    _ stream: IndexJoin, _ entry: ScannedEntry, _ index: Int, at position: Int
-  ) throws {
-    var fields: MapView?
-    try add(stream, entry, index, at: position, &fields)
-  }
-
-  private mutating func add(
     _ stream: IndexJoin, _ entry: ScannedEntry, _ index: Int, at position: Int,
     _ fields: inout MapView?
   ) throws {

@@ -77,8 +77,17 @@ struct DistanceFunction {
   }
 }
 
-/// A result and its distance from the query vector.
-struct ScoredDocument<Found> {
-  var found: Found
-  var distance: Double
+extension SIMD8 where Scalar == Double {
+  /// Stored doubles are little-endian.
+  @inline(__always)
+  fileprivate init(bitPatterns: SIMD8<UInt64>) {
+    #if _endian(little)
+      self = unsafeBitCast(bitPatterns, to: SIMD8<Double>.self)
+    #else
+      self.init()
+      for index in 0..<8 {
+        self[index] = Double(bitPattern: UInt64(littleEndian: bitPatterns[index]))
+      }
+    #endif
+  }
 }

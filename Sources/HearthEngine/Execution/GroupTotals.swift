@@ -14,9 +14,9 @@ package struct GroupTotals: @unchecked Sendable {
     var count = 0
     var totals: AggregationTotals
 
-    mutating func add(_ fields: MapView) throws {
-      count += 1
-      try totals.add(fields)
+    mutating func add(_ fields: MapView, _ sign: Int) throws {
+      count += sign
+      try totals.add(fields, sign: sign)
     }
   }
 
@@ -27,8 +27,14 @@ package struct GroupTotals: @unchecked Sendable {
     lookups = query.keys.map(FieldLookup.init)
   }
 
-  mutating func add(_ fields: MapView) throws {
-    try groups[key(of: fields), default: Group(totals: fresh)].add(fields)
+  /// - Parameter sign: -1 removes a document that was added.
+  mutating func add(_ fields: MapView, sign: Int = 1) throws {
+    let key = try key(of: fields)
+    if sign < 0, groups[key]?.count ?? 1 == 1 {
+      groups[key] = nil
+    } else {
+      try groups[key, default: Group(totals: fresh)].add(fields, sign)
+    }
   }
 
   fileprivate mutating func add(_ count: Int, _ totals: AggregationTotals, ofKey key: [UInt8]) {
@@ -37,18 +43,6 @@ package struct GroupTotals: @unchecked Sendable {
 
   /// The number of documents.
   fileprivate var count: Int { groups.values.reduce(0) { $0 + $1.count } }
-
-  /// Removes a document that was added.
-  mutating func remove(_ fields: MapView) throws {
-    let key = try key(of: fields)
-    guard let count = groups[key]?.count else { return }
-    if count == 1 {
-      groups[key] = nil
-    } else {
-      groups[key]?.count -= 1
-      try groups[key]?.totals.remove(fields)
-    }
-  }
 
   /// The keys of the group's values, one after another.
   private mutating func key(of fields: MapView) throws -> [UInt8] {
@@ -204,7 +198,8 @@ struct EntryGroups {
           continue
         }
       }
-      try totals.add(stream, entry, steps[index].aggregation, at: component)
+      var fields: MapView?
+      try totals.add(stream, entry, steps[index].aggregation, at: component, &fields)
     }
   }
 

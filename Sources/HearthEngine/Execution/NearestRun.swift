@@ -17,9 +17,16 @@ struct NearestRun: RankedRun {
       query, needsOrder: query.limit != nil || query.offset > 0, trace: trace)
     // The executor keeps the keys of documents that the query names.
     return try withExtendedLifetime(run) {
-      try run.nearest(nearest, trace).map { scored in
-        let path = try snapshot.path(of: scored.found)
-        return try nearest.measured(snapshot.copy(scored.found, path: path), scored.distance)
+      let found = try nearest.nearest(by: run.compareNames) { look in
+        try run.forEachUnordered { entry, fields in
+          trace.found += 1
+          try look(entry, fields)
+          return true
+        }
+      }
+      return try found.map { entry, distance in
+        let path = try snapshot.path(of: entry)
+        return try nearest.measured(snapshot.copy(entry, path: path), distance)
       }
     }
   }
@@ -31,23 +38,37 @@ struct NearestRun: RankedRun {
 extension StructuredQuery.Nearest {
   /// The nearest documents, nearest first.
   func nearest(among documents: [StoredDocument]) throws -> [StoredDocument] {
+    try nearest(by: { ResourcePath.compare($0.path, $1.path) }) { look in
+      for document in documents {
+        try document.body.withBytes { try look(document, MapView(body: $0)) }
+      }
+    }.map(measured)
+  }
+
+  /// The nearest documents and their distances, nearest first.
+  ///
+  /// - Parameters:
+  ///   - compareNames: The order of documents with one distance.
+  ///   - walk: Calls its argument with every document and its fields.
+  fileprivate func nearest<Found>(
+    by compareNames: @escaping (Found, Found) throws -> Int,
+    _ walk: (_ look: (Found, MapView) throws -> Void) throws -> Void
+  ) throws -> [(found: Found, distance: Double)] {
+    typealias Measured = (found: Found, distance: Double)
     var lookup = FieldLookup(field)
     let metric = DistanceFunction(self)
-    var topK = TopK<ScoredDocument<StoredDocument>>(limit: limit)
-    func compare(
-      _ lhs: ScoredDocument<StoredDocument>, _ rhs: ScoredDocument<StoredDocument>
-    ) -> Int {
+    var topK = TopK<Measured>(limit: limit)
+    func compare(_ lhs: Measured, _ rhs: Measured) throws -> Int {
       let order = metric.compare(lhs.distance, rhs.distance)
-      return order != 0 ? order : ResourcePath.compare(lhs.found.path, rhs.found.path)
+      return order != 0 ? order : try compareNames(lhs.found, rhs.found)
     }
-    for document in documents {
-      let distance = try document.body.withView { body throws(Status) in
-        try lookup.find(in: body)?.vectorView().flatMap(metric.distance)
-      }
-      guard let distance, metric.accepts(distance) else { continue }
-      try topK.add(ScoredDocument(found: document, distance: distance), by: compare)
+    try walk { found, fields in
+      guard let vector = try lookup.find(in: fields)?.vectorView(),
+        let distance = metric.distance(to: vector), metric.accepts(distance)
+      else { return }
+      try topK.add((found, distance), by: compare)
     }
-    return try topK.finish(by: compare).map { try measured($0.found, $0.distance) }
+    return try topK.finish(by: compare)
   }
 
   /// The document, with its distance if the search asks for it.

@@ -17,3 +17,14 @@ extension StoreSnapshot {
     }
   }
 }
+
+extension StoredDocument {
+  /// The document with one field set, as if it were stored with it.
+  func setting(_ field: FieldSegments, to value: Value) throws -> StoredDocument {
+    var map = try body.map()
+    map.set(value, at: field.names)
+    return StoredDocument(
+      path: path, sequence: sequence, createTime: createTime, updateTime: updateTime,
+      body: try DocumentBody(encoding: map))
+  }
+}

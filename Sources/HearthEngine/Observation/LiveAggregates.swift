@@ -96,8 +96,8 @@ final class LiveAggregates: LiveResult {
       if request != nil { return .changed(.none) }
     } else {
       for update in updates {
-        if let old = update.old, try test.admits(old) { try change(old, isAdded: false) }
-        if let new = update.new, try test.admits(new) { try change(new, isAdded: true) }
+        if let old = update.old, try test.admits(old) { try add(old, sign: -1) }
+        if let new = update.new, try test.admits(new) { try add(new) }
       }
     }
     let before = values
@@ -109,23 +109,19 @@ final class LiveAggregates: LiveResult {
     let new = test.list.rows
     let (gone, come) = rows.difference(to: new)
     rows = new
-    for row in gone { try change(row.document, isAdded: false) }
-    for row in come { try change(row.document, isAdded: true) }
+    for row in gone { try add(row.document, sign: -1) }
+    for row in come { try add(row.document) }
   }
 
-  private func change(_ document: StoredDocument, isAdded: Bool) throws {
-    try document.body.withBytes { bytes in
-      let fields = try MapView(body: bytes)
-      if isAdded { try totals.add(fields) } else { try totals.remove(fields) }
-    }
+  private func add(_ document: StoredDocument, sign: Int = 1) throws {
+    try document.body.withBytes { try totals.add(MapView(body: $0), sign: sign) }
   }
 }
 
 /// The totals of the documents that count.
 protocol LiveTotals {
-  mutating func add(_ fields: MapView) throws
-  /// Removes a document that was added.
-  mutating func remove(_ fields: MapView) throws
+  /// - Parameter sign: -1 removes a document that was added.
+  mutating func add(_ fields: MapView, sign: Int) throws
   func newestValues() throws -> [Value]
 }
 

@@ -35,17 +35,8 @@ struct QueryPlan: Hashable, Sendable {
   /// be read for it.
   func positions(of field: FieldSegments) -> [Int]? {
     guard isExact, case .entries(let branches) = source else { return nil }
-    var positions: [Int] = []
-    for branch in branches {
-      let components = branch.index.definition.components
-      let position = components.indices.first {
-        $0 >= branch.fixed.count && components[$0].field == field
-          && components[$0].kind != .contains
-      }
-      guard let position else { return nil }
-      positions.append(position)
-    }
-    return positions
+    let positions = branches.compactMap { $0.position(of: field) }
+    return positions.count == branches.count ? positions : nil
   }
 
   var usesIndexes: Bool { if case .entries = source { true } else { false } }
@@ -96,6 +87,14 @@ struct EntryPlan: Hashable, Sendable {
   var isExact = false
   /// A document may have several entries in the range lists.
   var mayRepeat = false
+
+  /// The component that has the values of a field after the fixed ones; nil if none does.
+  func position(of field: FieldSegments) -> Int? {
+    let components = index.definition.components
+    return components.indices.dropFirst(fixed.count).first {
+      components[$0].field == field && components[$0].kind.hasValues
+    }
+  }
 }
 
 // MARK: - Description

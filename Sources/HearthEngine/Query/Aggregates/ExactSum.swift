@@ -14,8 +14,6 @@ struct ExactSum {
 
   private static let additionsBeforeCarry = 1 << 30
 
-  mutating func add(_ double: Double) { change(double, by: 1) }
-
   mutating func add(_ integer: Int128) {
     var (rest, scale) = (integer, 1.0)
     // A double holds 52 bits exactly.
@@ -26,9 +24,8 @@ struct ExactSum {
     }
   }
 
-  mutating func remove(_ double: Double) { change(double, by: -1) }
-
-  private mutating func change(_ double: Double, by sign: Int) {
+  /// - Parameter sign: -1 removes a double that was added.
+  mutating func add(_ double: Double, sign: Int = 1) {
     guard double.isFinite else {
       if double.isNaN {
         nanCount += sign

@@ -10,15 +10,20 @@ struct NumberTotal {
   private var doubleCount = 0
 
   /// Adds a number; other values do not count.
-  mutating func add(_ value: ValueView) throws(Status) { try change(value, by: 1) }
-
-  /// Removes a number that was added.
-  mutating func remove(_ value: ValueView) throws(Status) { try change(value, by: -1) }
+  ///
+  /// - Parameter sign: -1 removes a number that was added.
+  mutating func add(_ value: ValueView, sign: Int = 1) throws(Status) {
+    if let integer = try value.integer() {
+      add(integer, sign)
+    } else if let double = try value.double() {
+      add(double, sign)
+    }
+  }
 
   mutating func add(_ value: Value) {
     switch value {
-    case .integer(let integer): change(integer, by: 1)
-    case .double(let double): change(double, by: 1)
+    case .integer(let integer): add(integer, 1)
+    case .double(let double): add(double, 1)
     default: break
     }
   }
@@ -29,22 +34,14 @@ struct NumberTotal {
     integerCount += count
   }
 
-  private mutating func change(_ value: ValueView, by sign: Int) throws(Status) {
-    if let integer = try value.integer() {
-      change(integer, by: sign)
-    } else if let double = try value.double() {
-      change(double, by: sign)
-    }
-  }
-
-  private mutating func change(_ integer: Int64, by sign: Int) {
+  private mutating func add(_ integer: Int64, _ sign: Int) {
     integers += Int128(integer) * Int128(sign)
     integerCount += sign
   }
 
-  private mutating func change(_ double: Double, by sign: Int) {
+  private mutating func add(_ double: Double, _ sign: Int) {
     if doubles == nil { doubles = ExactSum() }
-    if sign > 0 { doubles?.add(double) } else { doubles?.remove(double) }
+    doubles?.add(double, sign: sign)
     doubleCount += sign
   }
 

@@ -28,18 +28,19 @@ enum RunningAggregate {
       }
   }
 
-  mutating func add(_ value: ValueView) throws(Status) {
+  /// - Parameter sign: -1 removes a value that was added.
+  mutating func add(_ value: ValueView, sign: Int = 1) throws(Status) {
     if case .number(var total) = self {
       self = .number(NumberTotal())
       defer { self = .number(total) }
-      return try total.add(value)
+      return try total.add(value, sign: sign)
     }
     if value.isNull { return }
     if case .values(let count) = self {
-      self = .values(count + 1)
+      self = .values(count + Int64(sign))
       return
     }
-    add(key: try value.componentKey())
+    add(key: try value.componentKey(), sign)
   }
 
   mutating func add(_ value: Value) {
@@ -52,33 +53,15 @@ enum RunningAggregate {
     } else if case .values(let count) = self {
       self = .values(count + 1)
     } else {
-      add(key: value.componentKey)
+      add(key: value.componentKey, 1)
     }
   }
 
-  /// Removes a value that was added.
-  mutating func remove(_ value: ValueView) throws(Status) {
-    switch self {
-    case .number(var total):
-      self = .number(NumberTotal())
-      defer { self = .number(total) }
-      try total.remove(value)
-    case .extreme: preconditionFailure("An extreme that was not made live loses no value.")
-    case .values(let count): if !value.isNull { self = .values(count - 1) }
-    case .counts(var counts, let kind):
-      if value.isNull { return }
-      let key = try value.componentKey()
-      self = .counts([:], kind)
-      let left = counts[key, default: 0] - 1
-      counts[key] = left > 0 ? left : nil
-      self = .counts(counts, kind)
-    }
-  }
-
-  private mutating func add(key: [UInt8]) {
+  private mutating func add(key: [UInt8], _ sign: Int) {
     switch self {
     case .number, .values: break
     case .extreme(let best, let isMaximum):
+      precondition(sign > 0, "An extreme that was not made live loses no value.")
       if let best {
         let order = UTF8Order.compare(key, best)
         guard isMaximum ? order > 0 : order < 0 else { return }
@@ -86,7 +69,8 @@ enum RunningAggregate {
       self = .extreme(key, isMaximum: isMaximum)
     case .counts(var counts, let kind):
       self = .counts([:], kind)
-      counts[key, default: 0] += 1
+      counts[key, default: 0] += sign
+      if sign < 0, counts[key, default: 0] <= 0 { counts[key] = nil }
       self = .counts(counts, kind)
     }
   }
