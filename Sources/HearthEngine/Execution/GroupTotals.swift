@@ -251,8 +251,7 @@ extension StoreSnapshot {
       return totals
     }
     if !isLive, let totals = try groupTotals(fromEntriesOf: grouped, query, trace) { return totals }
-    let needsOrder = query.limit != nil || query.offset > 0
-    let run = try run(query, needsOrder: needsOrder, trace: trace)
+    let run = try run(query, needsOrder: query.isBounded, trace: trace)
     try run.forEachUnordered { _, fields in
       try totals.add(fields)
       return true

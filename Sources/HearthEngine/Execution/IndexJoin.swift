@@ -5,7 +5,7 @@
 /// skips are not read in the others.
 final class IndexJoin {
   private let plan: EntryPlan
-  private let bounds: EntryPlan.RangeList
+  private let bounds: [KeyRange]
   private let whole: EntryRange
   private var base: EntryRange
   /// Reads the documents and the values of entries.
@@ -17,19 +17,18 @@ final class IndexJoin {
   /// The current entry of each joined index; nil before its first step.
   private var heads: [ScannedEntry?]
   /// In reverse: the next range is the last element.
-  private var ranges: [KeyRange]
+  private var ranges: [KeyRange] = []
   private var isAtEnd = false
 
   /// - Parameter collection: Nil for a collection group.
   init(
-    _ plan: EntryPlan, _ rangeList: EntryPlan.RangeList, in snapshot: StoreSnapshot,
+    _ plan: EntryPlan, _ bounds: [KeyRange], in snapshot: StoreSnapshot,
     collection: ResourcePath?, touched: ReadCounters
   ) throws {
     self.plan = plan
     names = plan.names.flatMap(PointSet.init)
     values = plan.tests.map { PointSet($0.ranges) }
-    bounds = rangeList
-    ranges = []
+    self.bounds = bounds
     func range(_ index: StoredIndex, _ fixed: [[UInt8]]) -> EntryRange {
       EntryRange(index, in: collection).fixed(fixed)
     }
@@ -52,7 +51,7 @@ final class IndexJoin {
   }
 
   private func begin() {
-    ranges = plan.isBackward ? bounds.ranges : bounds.ranges.reversed()
+    ranges = plan.isBackward ? bounds : bounds.reversed()
     isAtEnd = false
     goOn()
   }
@@ -63,11 +62,7 @@ final class IndexJoin {
       isAtEnd = true
       return
     }
-    let bounds = next.behind(base.prefix)
-    var range = base
-    range.raise(to: bounds.lower)
-    if let upper = bounds.upper { range.lower(to: upper) }
-    scan.restart(range)
+    scan.restart(base.part(next))
   }
 
   /// Borrowed until the next step.
@@ -193,5 +188,16 @@ final class IndexJoin {
   ) -> Bool {
     let order = UTF8Order.compare(suffix, target)
     return plan.isBackward ? order > 0 : order < 0
+  }
+}
+
+extension EntryRange {
+  /// The part whose keys are in a range behind the prefix.
+  func part(_ keys: KeyRange) -> EntryRange {
+    let bounds = keys.behind(prefix)
+    var part = self
+    part.raise(to: bounds.lower)
+    if let upper = bounds.upper { part.lower(to: upper) }
+    return part
   }
 }

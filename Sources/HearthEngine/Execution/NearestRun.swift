@@ -13,8 +13,7 @@ struct NearestRun: RankedRun {
       }
       return try nearest.nearest(among: found)
     }
-    let run = try snapshot.run(
-      query, needsOrder: query.limit != nil || query.offset > 0, trace: trace)
+    let run = try snapshot.run(query, needsOrder: query.isBounded, trace: trace)
     // The executor keeps the keys of documents that the query names.
     return try withExtendedLifetime(run) {
       let found = try nearest.nearest(by: run.compareNames) { look in

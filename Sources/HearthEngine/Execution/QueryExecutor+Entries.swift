@@ -33,11 +33,9 @@ extension QueryExecutor {
   }
 
   /// The entries of one range list.
-  func entries(of branch: EntryPlan, in rangeList: EntryPlan.RangeList) throws -> IndexJoin {
-    let collection: ResourcePath? =
-      if case .collection(let path) = query.scope { path } else { nil }
-    return try IndexJoin(
-      branch, rangeList, in: snapshot, collection: collection, touched: touched)
+  func entries(of branch: EntryPlan, in rangeList: [KeyRange]) throws -> IndexJoin {
+    try IndexJoin(
+      branch, rangeList, in: snapshot, collection: query.scope.collection, touched: touched)
   }
 
   func forEachMet(
@@ -97,19 +95,17 @@ extension QueryExecutor {
   func countEntries(upTo most: Int) throws -> Int {
     // To find the pages takes as long as some steps.
     let few = 64
-    var count = 0
-    try forEachEntry { _, _, _ in
-      count += 1
-      return count < min(most, few)
+    func countBySteps(upTo most: Int) throws -> Int {
+      var count = 0
+      try forEachEntry { _, _, _ in
+        count += 1
+        return count < most
+      }
+      return count
     }
+    let count = try countBySteps(upTo: min(most, few))
     if count < few || count == most { return count }
-    if let whole = try countByPages(upTo: most) { return whole }
-    count = 0
-    try forEachEntry { _, _, _ in
-      count += 1
-      return count < most
-    }
-    return count
+    return try countByPages(upTo: most) ?? countBySteps(upTo: most)
   }
 
   /// Nil if entries have to be read to be counted.

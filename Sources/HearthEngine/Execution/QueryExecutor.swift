@@ -53,8 +53,7 @@ final class QueryExecutor {
     }
     order = ResultOrder(query.orders)
     range = CursorRange(query)
-    collectionKeys =
-      if case .collection(let path) = query.scope { CollectionKeys(of: path) } else { nil }
+    collectionKeys = query.scope.collection.map(CollectionKeys.init)
   }
 
   /// A copy for another thread.

@@ -20,19 +20,12 @@ struct SearchRun: RankedRun {
       return try SearchRun(search: search, query: resolved, snapshot: snapshot)
         .documents(with: nil, trace)
     }
-    var best = SearchResults(limit: query.lastWanted)
-    guard let index = try index() else {
-      if trace.isStrict { throw Status.requires(query.wantedIndexes()) }
-      trace.missing = query.wantedIndexes()
+    guard let index = try notedIndex(trace) else {
       let (found, statistics) = try scan(trace)
-      let ranking = TextRanking(search, statistics)
-      for (document, match) in found {
-        best.add(document, ranking.score(match))
-      }
-      return try best.documents(from: query.offset, search)
+      return try search.ranked(found, statistics, for: query)
     }
-    let run = try WordSearch(query, search, index, in: snapshot, trace)
-    try run.find(&best)
+    var best = SearchResults(limit: query.lastWanted)
+    try WordSearch(query, search, index, in: snapshot, trace).find(&best)
     return try best.documents(from: query.offset, search)
   }
 
@@ -42,10 +35,7 @@ struct SearchRun: RankedRun {
   ) throws -> [StoredDocument] {
     // The statistics are those of the newest state.
     guard case .paths(let replaced) = overlay.replaced else { throw Status.onlyInNewestState }
-    if try index() == nil {
-      if trace.isStrict { throw Status.requires(query.wantedIndexes()) }
-      trace.missing = query.wantedIndexes()
-    }
+    _ = try notedIndex(trace)
     var (documents, statistics) = try matches(trace)
     let words = TextMatcher(search)
     var matcher = Matcher(query.filters, until: snapshot.deadline)
@@ -66,10 +56,7 @@ struct SearchRun: RankedRun {
         if isMatch, try matcher.matches(fields, path: { path }) { found.append((document, match)) }
       }
     }
-    let ranking = TextRanking(search, statistics)
-    var best = SearchResults(limit: query.lastWanted)
-    for (document, match) in found { best.add(document, ranking.score(match)) }
-    return try best.documents(from: query.offset, search)
+    return try search.ranked(found, statistics, for: query)
   }
 
   func explanation() throws -> QueryExplanation? {
@@ -96,15 +83,18 @@ struct SearchRun: RankedRun {
   }
 
   private func index() throws -> StoredIndex? {
-    let indexes: [StoredIndex]
-    switch query.scope {
-    case .collection(let path):
-      indexes = try snapshot.indexes().readable(.collection, of: path.id)
-    case .group(let id, below: .root):
-      indexes = try snapshot.indexes().readable(.group, of: id)
-    case .group, .subtree: return nil
+    guard let (id, scope) = query.scope.indexed else { return nil }
+    return try snapshot.indexes().readable(scope, of: id).first {
+      $0.definition.words == search.fields
     }
-    return indexes.first { $0.definition.words == search.fields }
+  }
+
+  /// The index. Notes in the trace that it is missing, or throws if the trace is strict.
+  private func notedIndex(_ trace: QueryTrace) throws -> StoredIndex? {
+    if let index = try index() { return index }
+    if trace.isStrict { throw Status.requires(query.wantedIndexes()) }
+    trace.missing = query.wantedIndexes()
+    return nil
   }
 
   private func scan(
@@ -136,6 +126,17 @@ extension TextSearch {
   /// The document, with its score if the search asks for it.
   func scored(_ document: StoredDocument, _ score: Double) throws -> StoredDocument {
     try scoreField.map { try document.setting($0, to: .double(score)) } ?? document
+  }
+
+  /// The results of a query among the matches, the best first.
+  func ranked(
+    _ found: [(document: StoredDocument, match: TextMatch)], _ statistics: TextStatistics,
+    for query: EffectiveQuery
+  ) throws -> [StoredDocument] {
+    let ranking = TextRanking(self, statistics)
+    var best = SearchResults(limit: query.lastWanted)
+    for (document, match) in found { best.add(document, ranking.score(match)) }
+    return try best.documents(from: query.offset, self)
   }
 }
 
@@ -207,7 +208,7 @@ final class WordSearch {
     words = TextMatcher(search)
     readsOneWord = search.matchesAll && search.terms.contains { !$0.isPrefix }
     matcher = Matcher(query.filters, until: snapshot.deadline)
-    collection = if case .collection(let path) = query.scope { path } else { nil }
+    collection = query.scope.collection
     prefix = EntryRange(index, in: collection).prefix
     statistics = try Self.statistics(search, prefix, snapshot, trace)
     ranking = TextRanking(search, statistics)
@@ -229,8 +230,7 @@ final class WordSearch {
     statistics.documents = Int(clamping: all.documents)
     statistics.length = Int(clamping: all.length)
     for (index, term) in search.terms.enumerated() where !term.isPrefix {
-      let word = [WordTokenizer.Form.stem.rawValue] + term.bytes
-      statistics.frequencies[index] = Int(clamping: try read(word).documents)
+      statistics.frequencies[index] = Int(clamping: try read(term.stem).documents)
     }
     return statistics
   }
@@ -239,9 +239,7 @@ final class WordSearch {
 
   /// The entries whose component begins with these bytes.
   private func scan(_ beginning: [UInt8], isBackwards: Bool = false) throws -> EntryScan {
-    var range = EntryRange(index, in: collection)
-    range.raise(to: prefix + beginning)
-    if let end = KeyRange.end(prefix + beginning) { range.lower(to: end) }
+    let range = EntryRange(index, in: collection).part(KeyRange(prefix: beginning))
     return try EntryScan(range, in: snapshot, isBackwards: isBackwards, touched: trace.touched)
   }
 
@@ -256,9 +254,7 @@ final class WordSearch {
     return (try WordPosting.decode(bytes), reader.rest)
   }
 
-  private func term(_ index: Int) -> [UInt8] {
-    [WordTokenizer.Form.stem.rawValue] + search.terms[index].bytes
-  }
+  private func term(_ index: Int) -> [UInt8] { search.terms[index].stem }
 
   // MARK: All matches
 

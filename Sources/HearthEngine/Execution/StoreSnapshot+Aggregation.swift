@@ -23,10 +23,9 @@ extension StoreSnapshot {
       }
       return totals.values
     }
-    let needsOrder = query.limit != nil || query.offset > 0
     let run = try run(
-      query, requiring: totals.fields, needsOrder: needsOrder, countsOnly: true, trace: trace)
-    if !needsOrder, let carriers = totals.carriers(in: run.plan) {
+      query, requiring: totals.fields, needsOrder: query.isBounded, countsOnly: true, trace: trace)
+    if !query.isBounded, let carriers = totals.carriers(in: run.plan) {
       try run.forEachEntry { branch, stream, entry in
         try totals.add(stream, entry, carriers[branch])
         return true

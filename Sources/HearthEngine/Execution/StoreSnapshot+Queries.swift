@@ -57,32 +57,26 @@ extension StoreSnapshot {
     _ query: EffectiveQuery, requiring fields: [FieldSegments] = [], needsOrder: Bool = true,
     countsOnly: Bool = false, touched: ReadCounters = ReadCounters()
   ) throws -> Planner {
-    var indexes: [StoredIndex] = []
+    let collection = query.scope.collection
+    let indexes =
+      try query.scope.indexed.map { try self.indexes().readable($0.scope, of: $0.id) } ?? []
     var documentCount = 0
-    var collection: ResourcePath?
-    switch query.scope {
-    case .subtree: break
-    case .collection(let path):
-      collection = path
-      indexes = try self.indexes().readable(.collection, of: path.id)
-      if !indexes.isEmpty {
-        documentCount = Int(clamping: try self.documentCount(inCollection: path))
-      }
-    case .group(let id, _):
-      indexes = try self.indexes().readable(.group, of: id)
-      if !indexes.isEmpty { documentCount = try lmdb.statistics(tables.documents).entries }
+    if !indexes.isEmpty {
+      documentCount =
+        try collection.map { Int(clamping: try self.documentCount(inCollection: $0)) }
+        ?? lmdb.statistics(tables.documents).entries
     }
-    let statistics = PlanStatistics(documentCount: documentCount) { plan, ranges, limit in
+    return Planner(
+      query, requiring: fields, indexes: indexes, documentCount: documentCount,
+      needsOrder: needsOrder, countsOnly: countsOnly
+    ) { plan, ranges, limit in
       let probe = ReadCounters()
       let stream = try IndexJoin(
-        plan, EntryPlan.RangeList(ranges: ranges), in: self, collection: collection, touched: probe)
+        plan, ranges, in: self, collection: collection, touched: probe)
       let counts = try stream.counts(upTo: limit)
       touched.probes += probe.entries
       return counts
     }
-    return Planner(
-      query, requiring: fields, indexes: indexes, statistics: statistics, needsOrder: needsOrder,
-      countsOnly: countsOnly)
   }
 
   /// An executor with the cheapest plan: a remembered one, or that of the planner. Throws
@@ -132,10 +126,10 @@ extension StoreSnapshot {
 
   private func values(of join: SemiJoin, _ trace: QueryTrace) throws -> SemiJoin.Values {
     let inner = join.effectiveQuery
-    let isBounded = inner.limit != nil || inner.offset > 0
-    let readsField = !isBounded && !join.field.isDocumentID
+    let readsField = !inner.isBounded && !join.field.isDocumentID
     let run = try run(
-      inner, requiring: join.required, needsOrder: isBounded, countsOnly: readsField, trace: trace)
+      inner, requiring: join.required, needsOrder: inner.isBounded, countsOnly: readsField,
+      trace: trace)
     var values = KeyCollector()
     if readsField, let positions = run.plan.positions(of: join.field) {
       try run.forEachEntry { branch, stream, entry in

@@ -79,7 +79,7 @@ final class LimitWindow: LiveResult {
   /// How many rows are held beyond the result after the query has run; up to twice as many later.
   private let lookahead: Int
 
-  private var isWindow: Bool { query.limit != nil || query.offset > 0 }
+  private var isWindow: Bool { query.isBounded }
 
   /// Offset plus limit; nil without a limit.
   private var wanted: Int? { query.lastWanted }

@@ -47,9 +47,7 @@ final class LiveAggregates: LiveResult {
     self.whole = whole
     self.none = none
     test = LimitWindow(query, requiring: fields, tuning: tuning)
-    isWindow =
-      query.limit != nil || query.offset > 0 || query.filters.hasSemiJoins
-      || query.filters.hasRelativeTimes()
+    isWindow = query.isBounded || !query.isResolved
     totals = none
   }
 

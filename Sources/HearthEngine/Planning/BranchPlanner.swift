@@ -221,14 +221,14 @@ final class BranchPlanner {
       // Results are not ordered by the listed values: one range list for each combination, merged.
       plan.rangeLists = zip(use.combinations, all).map { course.rangeList($0, $1) }
     } else {
-      plan.rangeLists = [EntryPlan.RangeList(ranges: all.flatMap { $0 })]
+      plan.rangeLists = [all.flatMap { $0 }]
       plan.isExact = isExact && query.start == nil && query.end == nil
       return plan
     }
     plan.isBackward = isNameDescending
     plan.isOrdered = true
     plan.isExact = isExact
-    plan.rangeLists.removeAll { $0.ranges.isEmpty }
+    plan.rangeLists.removeAll(where: \.isEmpty)
     return plan
   }
 
@@ -276,14 +276,13 @@ final class BranchPlanner {
 
     /// - Parameter combination: The values of the components after the fixed ones. Not all of them
     ///   are constant.
-    func rangeList(_ combination: [[UInt8]], _ ranges: [KeyRange]) -> EntryPlan.RangeList {
+    func rangeList(_ combination: [[UInt8]], _ ranges: [KeyRange]) -> [KeyRange] {
       let start = planner.query.start.map { keyBound($0, combination) }
       let end = planner.query.end.map { keyBound($0, combination) }
       let bounds = KeyRange(
         lower: (isBackward ? end : start).map { $0 ?? KeyRange.behindAll } ?? [],
         upper: (isBackward ? start : end) ?? nil)
-      return EntryPlan.RangeList(
-        ranges: ranges.map { $0.intersection(bounds) }.filter { !$0.isEmpty })
+      return ranges.map { $0.intersection(bounds) }.filter { !$0.isEmpty }
     }
 
     /// The key at the position of the bound; nil is after all keys.

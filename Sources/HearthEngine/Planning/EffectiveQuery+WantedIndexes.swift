@@ -10,15 +10,7 @@ extension EffectiveQuery {
   ///
   /// - Parameter fields: Fields that every result must have as well.
   func wantedIndexes(requiring fields: [FieldSegments] = []) -> [IndexDefinition] {
-    let collectionID: String
-    let indexScope: IndexDefinition.Scope
-    switch scope {
-    case .collection(let path): (collectionID, indexScope) = (path.id, .collection)
-    case .group(let id, let below):
-      guard below.isRoot else { return [] }
-      (collectionID, indexScope) = (id, .group)
-    case .subtree: return []
-    }
+    guard let (collectionID, indexScope) = scope.indexed else { return [] }
     if let component = question.ranking?.indexComponent {
       return [IndexDefinition(collectionID, scope: indexScope, [component])]
     }
@@ -36,6 +28,14 @@ extension EffectiveQuery {
       if !wanted.contains(index.stored) { wanted.append(index.stored) }
     }
     return wanted
+  }
+
+  /// Whether its results must be found in order.
+  ///
+  /// - Parameter aggregations: Of its results; nil if these themselves are wanted.
+  func needsOrder(_ aggregations: [Aggregation]?) -> Bool {
+    guard let aggregations else { return isBounded || question.traits.contains(.ordered) }
+    return isBounded && aggregations.contains { $0.field != nil }
   }
 
   /// For a point in a region.
@@ -106,6 +106,18 @@ extension QueryPlan {
       query.picksNames
         || (query.filters.allSatisfy(\.isOfName) && (isOrdered || !needsOrder)
           && query.orders.allSatisfy(\.field.isDocumentID))
+    }
+  }
+}
+
+extension StructuredQuery.Scope {
+  /// The collection id and the scope of indexes on its documents. Nil if there are no such indexes: the documents
+  /// below a document are not a contiguous range of one.
+  var indexed: (id: String, scope: IndexDefinition.Scope)? {
+    switch self {
+    case .collection(let path): (path.id, .collection)
+    case .group(let id, let below): below.isRoot ? (id, .group) : nil
+    case .subtree: nil
     }
   }
 }

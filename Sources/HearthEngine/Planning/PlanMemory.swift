@@ -118,7 +118,7 @@ extension QueryPlan {
     }
     guard bound.operator.isBound, position == branch.fixed.count,
       let range = Self.range(bound, of: components[position]),
-      branch.rangeLists.map(\.ranges) == [[range]]
+      branch.rangeLists == [[range]]
     else { return nil }
     return (branch, .range)
   }
@@ -148,7 +148,7 @@ extension QueryPlan {
       guard let range = Self.range(comparison, of: components[branch.fixed.count]) else {
         return nil
       }
-      branch.rangeLists = [EntryPlan.RangeList(ranges: [range])]
+      branch.rangeLists = [[range]]
     }
     branch.condition = new.filters
     var plan = self

@@ -1,13 +1,3 @@
-/// The numbers of documents and entries that the planner uses. Cheap: reads at most a few pages.
-struct PlanStatistics {
-  /// The number of documents in the collection; for a collection group, of all documents in the
-  /// file. 0 without indexes.
-  var documentCount: Int
-  /// The number of entries in each range of a plan, counted until there are `limit`; ranges after
-  /// those are missing.
-  var entryCounts: (_ plan: EntryPlan, _ ranges: [KeyRange], _ limit: Int) throws -> [Int]
-}
-
 /// Finds the plans for a query and chooses one: a pure function of the query, the indexes that may
 /// be read, and a few numbers.
 ///
@@ -20,24 +10,31 @@ struct Planner {
   let conjunctions: Conjunctions
   /// The ready indexes of the query's scope, ordered by number.
   let indexes: [StoredIndex]
+  /// The number of documents in the collection; for a collection group, of all documents in the
+  /// file. 0 without indexes.
   let documentCount: Int
-  private let entryCounts: (EntryPlan, [KeyRange], Int) throws -> [Int]
+  private let entryCounts: EntryCounting
   /// Whether results must come in order.
   let needsOrder: Bool
   /// Results are only counted or aggregated: entries of an exact plan suffice.
   let countsOnly: Bool
 
+  /// The number of entries in each range of a plan, counted until there are `limit`; ranges after
+  /// those are missing. Cheap: reads at most a few pages.
+  typealias EntryCounting =
+    (_ plan: EntryPlan, _ ranges: [KeyRange], _ limit: Int) throws -> [Int]
+
   init(
     _ query: EffectiveQuery, requiring required: [FieldSegments] = [], indexes: [StoredIndex],
-    statistics: PlanStatistics, needsOrder: Bool = true, countsOnly: Bool = false
+    documentCount: Int, needsOrder: Bool = true, countsOnly: Bool = false,
+    entryCounts: @escaping EntryCounting
   ) {
     self.query = query
     self.required = required
     conjunctions = Conjunctions(query.filters)
-    // The documents below a document are not a contiguous range of an index.
-    self.indexes = if case .group(_, let below) = query.scope, !below.isRoot { [] } else { indexes }
-    documentCount = statistics.documentCount
-    entryCounts = statistics.entryCounts
+    self.indexes = indexes
+    self.documentCount = documentCount
+    self.entryCounts = entryCounts
     self.needsOrder = needsOrder
     self.countsOnly = countsOnly
   }
@@ -181,7 +178,7 @@ struct Planner {
       }
       let steps = entries * Cost.entry * Double(1 + branch.joined.count * 4)
       let documents = countsOnly && branch.isExact ? 0 : passing * Cost.document
-      let ranges = branch.rangeLists.reduce(0) { $0 + $1.ranges.count }
+      let ranges = branch.rangeLists.reduce(0) { $0 + $1.count }
       let many = Double(max(0, ranges - BranchPlanner.fewRanges))
       plan.cost += Cost.seek * (Double(branch.rangeLists.count) + many) + steps + documents
       if needsOrder, !plan.isOrdered { plan.cost += passing * Cost.sorting }
@@ -192,9 +189,7 @@ struct Planner {
   /// The estimated number of entries within the bounds, from the kinds of ranges.
   private func estimate(_ plan: EntryPlan) -> Double {
     var sum = 0.0
-    for rangeList in plan.rangeLists {
-      for range in rangeList.ranges { sum += estimate(plan, range) }
-    }
+    for range in plan.rangeLists.joined() { sum += estimate(plan, range) }
     return max(1, min(estimate(plan, .everything), sum))
   }
 
@@ -215,7 +210,7 @@ struct Planner {
     else { return nil }
     let heads = [range.lower, upper].map { $0.withUnsafeBytes { $0.from(1).head } }
     let area = Double(heads[1] &- heads[0]) / Double(UInt64.max)
-    let ranges = plan.rangeLists.reduce(0) { $0 + $1.ranges.count }
+    let ranges = plan.rangeLists.reduce(0) { $0 + $1.count }
     return min(1, 0.05 / Double(ranges) + area * 50)
   }
 
@@ -226,7 +221,7 @@ struct Planner {
     guard limit > 0 else { return estimate(branch) }
     let plan = branch.counted
     if let count = counts[plan] { return count }
-    let ranges = plan.rangeLists.flatMap(\.ranges)
+    let ranges = plan.rangeLists.flatMap(\.self)
     let sample = try entryCounts(plan, Array(ranges.prefix(limit)), limit)
     var total = Double(sample.reduce(0, +))
     let isTruncated = total >= Double(limit)
@@ -279,7 +274,7 @@ extension EntryPlan {
   /// Entries and documents that it reads are results, each of them once, in one walk.
   var readsResultsAlone: Bool {
     isExact && tests.isEmpty && names == nil && joined.isEmpty && !mayRepeat
-      && rangeLists.count == 1 && rangeLists[0].ranges.count == 1
+      && rangeLists.count == 1 && rangeLists[0].count == 1
   }
 
   /// The plan with only the parts that determine its number of entries.

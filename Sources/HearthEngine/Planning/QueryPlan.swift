@@ -50,11 +50,6 @@ struct QueryPlan: Hashable, Sendable {
 
 /// One or more walks through an index for one conjunction of comparisons.
 struct EntryPlan: Hashable, Sendable {
-  /// Ranges of keys after the fixed components, read one after another.
-  struct RangeList: Hashable, Sendable {
-    var ranges: [KeyRange]
-  }
-
   /// A component after the bounds, tested in the entry's key.
   struct Test: Hashable, Sendable {
     var component: Int
@@ -73,8 +68,9 @@ struct EntryPlan: Hashable, Sendable {
   var condition: [StructuredQuery.Filter]
   /// The keys of the first components, which have one value in all range lists.
   var fixed: [[UInt8]]
-  /// Separate walks, whose results are merged.
-  var rangeLists: [RangeList]
+  /// Ranges of keys after the fixed components: those of one list are read one after another. The results of
+  /// several lists are merged.
+  var rangeLists: [[KeyRange]]
   var tests: [Test] = []
   /// Tested at the end of the entry's key. Nil if any name passes, or if the ranges already bound
   /// the names.
@@ -117,7 +113,7 @@ extension EntryPlan: CustomStringConvertible {
     var text = joined.isEmpty ? "index" : "join of"
     text += " (\(index.definition))"
     for joinedIndex in joined { text += " and (\(joinedIndex.index.definition))" }
-    let ranges = rangeLists.reduce(0) { $0 + $1.ranges.count }
+    let ranges = rangeLists.reduce(0) { $0 + $1.count }
     if rangeLists.count > 1 {
       text += ", \(rangeLists.count) range lists merged"
     } else if ranges != 1 {

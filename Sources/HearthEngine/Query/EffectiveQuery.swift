@@ -59,6 +59,9 @@ package struct EffectiveQuery: Hashable, Sendable {
     self.init(query)
   }
 
+  /// Not all documents that match are results.
+  var isBounded: Bool { limit != nil || offset > 0 }
+
   /// Results are ordered by name, ascending or descending.
   var isOrderedByName: Bool { orders.count == 1 }
 }
@@ -95,7 +98,7 @@ extension StructuredQuery {
   }
 
   /// Not all documents that match are results.
-  fileprivate var isBounded: Bool { limit != nil || offset > 0 }
+  var isBounded: Bool { limit != nil || offset > 0 }
 
   /// Fields with an inequality, except the name, that the explicit orders do not contain.
   var impliedOrderFields: [FieldSegments] {

@@ -36,6 +36,9 @@ package struct StructuredQuery: Hashable, Sendable {
 }
 
 extension StructuredQuery.Scope {
+  /// The collection; nil for another scope.
+  var collection: ResourcePath? { if case .collection(let path) = self { path } else { nil } }
+
   /// The values that distinguish scopes. `String` would treat canonically equivalent ids as equal.
   private var identity: (kind: Int, path: ResourcePath, below: ResourcePath) {
     switch self {

@@ -16,18 +16,14 @@ extension StoreView {
 
   private func plan(of query: EffectiveQuery, _ request: ReadRequest) throws -> QueryExplanation {
     if let explained = try snapshot.ranking(of: query)?.explanation() { return explained }
-    let isBounded = query.limit != nil || query.offset > 0
-    var needsOrder = isBounded
-    var aggregations: [Aggregation]?
-    switch request {
-    case .groups(let groups):
+    let aggregations: [Aggregation]? =
+      if case .values(let asked, _) = request { asked } else { nil }
+    var needsOrder = query.needsOrder(aggregations)
+    if case .groups(let groups) = request {
       if let entries = try snapshot.entries(of: groups, query, QueryTrace()) {
         return QueryExplanation(entries.run.plan, isServed: true, missing: [])
       }
-    case .values(let asked, _):
-      aggregations = asked
-      needsOrder = isBounded && asked.contains { $0.field != nil }
-    default: needsOrder = isBounded || query.question.traits.contains(.ordered)
+      needsOrder = query.isBounded
     }
     let planner = try snapshot.planner(
       query, requiring: aggregations?.compactMap(\.field) ?? [], needsOrder: needsOrder,

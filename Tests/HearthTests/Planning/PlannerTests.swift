@@ -40,12 +40,13 @@ import Testing
     var query = StructuredQuery(.collection(Self.books))
     change(&query)
     return Planner(
-      EffectiveQuery(query), indexes: indexes,
-      statistics: PlanStatistics(documentCount: 10_000) { plan, ranges, limit in
-        let count = counts[plan.index.number] ?? 1000
-        let full = count == 0 ? ranges.count : min(ranges.count, (limit + count - 1) / count)
-        return (0..<full).map { min(count, limit - $0 * count) }
-      }, needsOrder: !countsOnly, countsOnly: countsOnly)
+      EffectiveQuery(query), indexes: indexes, documentCount: 10_000, needsOrder: !countsOnly,
+      countsOnly: countsOnly
+    ) { plan, ranges, limit in
+      let count = counts[plan.index.number] ?? 1000
+      let full = count == 0 ? ranges.count : min(ranges.count, (limit + count - 1) / count)
+      return (0..<full).map { min(count, limit - $0 * count) }
+    }
   }
 
   private func entries(_ plan: QueryPlan) throws -> [EntryPlan] {
@@ -229,7 +230,7 @@ import Testing
     }
     #expect(try best("pages")?.rangeLists.count == 2)
     #expect(try best("genre")?.rangeLists.count == 1)
-    #expect(try best("genre")?.rangeLists.first?.ranges.count == 2)
+    #expect(try best("genre")?.rangeLists.first?.count == 2)
   }
 
   @Test func `a union has a plan for each branch, or there is none`() throws {
@@ -263,7 +264,7 @@ import Testing
       $0.add(compare("pages", .notEqual, .integer(1)))
     }.best()
     #expect(best.isExact)
-    #expect(try entries(best).first?.rangeLists.first?.ranges.count == 3)
+    #expect(try entries(best).first?.rangeLists.first?.count == 3)
   }
 
   @Test func `the index that a query wants serves it alone`() throws {
@@ -279,10 +280,9 @@ import Testing
         StoredIndex(number: UInt32($0), definition: $1, state: .ready, origin: .declared)
       }
       #expect(wanted.allSatisfy { $0.collectionID == collectionID && !$0.isNameDescending })
-      let planner = Planner(
-        effective, indexes: indexes,
-        statistics: PlanStatistics(documentCount: 1_000_000) { _, ranges, _ in ranges.map { _ in 0 }
-        })
+      let planner = Planner(effective, indexes: indexes, documentCount: 1_000_000) {
+        _, ranges, _ in ranges.map { _ in 0 }
+      }
       guard try !planner.candidates().contains(where: { $0.isServed(effective, needsOrder: true) })
       else {
         served += 1

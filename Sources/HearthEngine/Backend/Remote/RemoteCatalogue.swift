@@ -53,19 +53,14 @@ final class RemoteCatalogue: Sendable {
       let plan = plan(for: query, requiring: fields, isPaged: isPaged && query.limit != nil),
       case .entries(let branches) = plan.source
     else { return nil }
-    let collection: ResourcePath? =
-      if case .collection(let path) = query.scope { path } else { nil }
     var ranges: [RemoteRange] = []
     guard let number = branches.first?.index.number,
       branches.allSatisfy({ $0.index.number == number })
     else { return nil }
     for branch in branches {
-      let base = EntryRange(branch.index, in: collection).fixed(branch.fixed)
-      for range in branch.rangeLists.flatMap(\.ranges) {
-        let bounds = range.behind(base.prefix)
-        var part = base
-        part.raise(to: bounds.lower)
-        if let upper = bounds.upper { part.lower(to: upper) }
+      let base = EntryRange(branch.index, in: query.scope.collection).fixed(branch.fixed)
+      for range in branch.rangeLists.joined() {
+        let part = base.part(range)
         if !part.isEmpty { ranges.append(RemoteRange(lower: part.lower, upper: part.upper)) }
       }
     }
@@ -83,24 +78,20 @@ final class RemoteCatalogue: Sendable {
   }
 
   private func readable(for query: EffectiveQuery) -> [StoredIndex] {
-    switch query.scope {
-    case .subtree: []
-    case .collection(let path): all.readable(.collection, of: path.id)
-    case .group(let id, _): all.readable(.group, of: id)
-    }
+    query.scope.indexed.map { all.readable($0.scope, of: $0.id) } ?? []
   }
 
   private func planner(
     _ query: EffectiveQuery, requiring fields: [FieldSegments], _ indexes: [StoredIndex],
     needsOrder: Bool, countsOnly: Bool = false
   ) -> Planner {
-    let statistics = PlanStatistics(documentCount: 1_000_000) { _, ranges, limit in
+    Planner(
+      query, requiring: fields, indexes: indexes, documentCount: 1_000_000, needsOrder: needsOrder,
+      countsOnly: countsOnly
+    ) { _, ranges, limit in
       // Bounds that contradict each other leave no range.
       ranges.isEmpty ? [] : [limit]
     }
-    return Planner(
-      query, requiring: fields, indexes: indexes, statistics: statistics, needsOrder: needsOrder,
-      countsOnly: countsOnly)
   }
 
   /// The indexes that a database in a file would want for a query; none if there is one that serves
@@ -114,13 +105,7 @@ final class RemoteCatalogue: Sendable {
         !readable.contains { $0.definition == wanted }
       }
     }
-    let isBounded = query.limit != nil || query.offset > 0
-    let needsOrder =
-      if let aggregations {
-        aggregations.contains { $0.field != nil } && isBounded
-      } else {
-        query.question.traits.contains(.ordered) || isBounded
-      }
+    let needsOrder = query.needsOrder(aggregations)
     let planner = planner(
       query, requiring: aggregations?.compactMap(\.field) ?? [],
       readable.filter { $0.definition.words == nil }, needsOrder: needsOrder,

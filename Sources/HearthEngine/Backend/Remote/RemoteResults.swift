@@ -34,10 +34,7 @@ struct RemoteResults {
       return try nearest.nearest(among: results(among: documents, requiring: []))
     case .search(let search):
       let (found, statistics) = try matches(of: search, documents)
-      let ranking = TextRanking(search, statistics)
-      var best = SearchResults(limit: query.lastWanted)
-      for (document, match) in found { best.add(document, ranking.score(match)) }
-      return try best.documents(from: query.offset, search)
+      return try search.ranked(found, statistics, for: query)
     }
   }
 

@@ -64,8 +64,7 @@ package final class SemiJoin: Hashable, Sendable {
   /// Fields without which a result has no value. Empty if the query's limit counts results without
   /// it.
   var required: [FieldSegments] {
-    let isBounded = query.limit != nil || query.offset > 0
-    return isBounded || field.isDocumentID ? [] : [field]
+    query.isBounded || field.isDocumentID ? [] : [field]
   }
 
   /// Calls `body` with the key of each value of a document.

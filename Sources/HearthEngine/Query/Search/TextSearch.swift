@@ -14,6 +14,9 @@ package struct TextSearch: Hashable, Sendable {
   struct Term: Hashable, Sendable {
     var bytes: [UInt8]
     var isPrefix: Bool
+
+    /// The word in an index, if it is one.
+    var stem: [UInt8] { [WordTokenizer.Form.stem.rawValue] + bytes }
   }
 
   package let fields: WordFields
