@@ -15,8 +15,6 @@ package final class EmbeddedBackend: Sendable {
   private let note: @Sendable (QueryTrace) -> Void
   /// Nil for a database that is open for reading only.
   let sweeper: TTLSweeper?
-  /// Distinguishes tokens of this database from those of another one, or from before a restore.
-  let history: History
   let transactions: TransactionTable<WriteRequest>
   private let clockWatch: ClockWatch
   private let logger: Logger
@@ -42,7 +40,7 @@ package final class EmbeddedBackend: Sendable {
           metadata: ["path": "\(path)", "error": "\(error)"])
       }
     }
-    history = try store.read { try History.read($0) }
+    let history = try store.read { try History.read($0) }
     clockWatch = ClockWatch(of: path, now: configuration.now, logger: logger)
     writer = Writer(store, queueLimitBytes: settings.queueLimitBytes, logger: logger)
     let indexes = IndexManager(store, policy: settings.indexPolicy, logger: logger)

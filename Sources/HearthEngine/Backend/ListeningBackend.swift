@@ -9,7 +9,7 @@ package protocol ListeningBackend: ChangeFeed {
 /// The listeners of a backend, and what its change tokens have in common.
 package struct BackendListeners: Sendable {
   let registry: ListenerRegistry
-  /// Distinguishes the tokens of this database from those of another one.
+  /// Distinguishes the tokens of this database from those of another one, or from before a restore.
   let history: History
 }
 

@@ -210,7 +210,7 @@ extension StructuredQuery {
     }
   }
 
-  fileprivate static func check(vector: [Double]) throws(Status) {
+  static func check(vector: [Double]) throws(Status) {
     guard !vector.isEmpty else { throw .invalidArgument("Cannot have a zero length vector.") }
     guard vector.count <= Limits.vectorDimensions else {
       throw .invalidArgument("Vectors must be at most \(Limits.vectorDimensions) dimensions.")

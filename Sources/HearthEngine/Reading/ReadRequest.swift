@@ -77,18 +77,17 @@ package enum ReadAnswer: Sendable {
 
 /// Each throws `internal` if this is the answer to another request.
 extension ReadAnswer {
+  private func wanted<Part>(_ part: (ReadAnswer) -> Part?) throws(Status) -> Part {
+    guard let part = part(self) else { throw .otherAnswer }
+    return part
+  }
+
   package var documents: [StoredDocument?] {
-    get throws(Status) {
-      guard case .documents(let found) = self else { throw .otherAnswer }
-      return found
-    }
+    get throws(Status) { try wanted { if case .documents(let found) = $0 { found } else { nil } } }
   }
 
   package var results: [StoredDocument] {
-    get throws(Status) {
-      guard case .results(let found) = self else { throw .otherAnswer }
-      return found
-    }
+    get throws(Status) { try wanted { if case .results(let found) = $0 { found } else { nil } } }
   }
 
   package var part: (found: [StoredDocument], isLast: Bool) {
@@ -99,52 +98,33 @@ extension ReadAnswer {
   }
 
   package var values: [Value] {
-    get throws(Status) {
-      guard case .values(let values) = self else { throw .otherAnswer }
-      return values
-    }
+    get throws(Status) { try wanted { if case .values(let found) = $0 { found } else { nil } } }
   }
 
   package var groups: [QueryGroup] {
-    get throws(Status) {
-      guard case .groups(let groups) = self else { throw .otherAnswer }
-      return groups
-    }
+    get throws(Status) { try wanted { if case .groups(let found) = $0 { found } else { nil } } }
   }
 
   package var joined: JoinedResult {
-    get throws(Status) {
-      guard case .joined(let joined) = self else { throw .otherAnswer }
-      return joined
-    }
+    get throws(Status) { try wanted { if case .joined(let found) = $0 { found } else { nil } } }
   }
 
   package var explanation: QueryExplanation {
     get throws(Status) {
-      guard case .explanation(let explanation) = self else { throw .otherAnswer }
-      return explanation
+      try wanted { if case .explanation(let found) = $0 { found } else { nil } }
     }
   }
 
   package var paths: [ResourcePath] {
-    get throws(Status) {
-      guard case .paths(let paths) = self else { throw .otherAnswer }
-      return paths
-    }
+    get throws(Status) { try wanted { if case .paths(let found) = $0 { found } else { nil } } }
   }
 
   package var page: DocumentPage {
-    get throws(Status) {
-      guard case .page(let page) = self else { throw .otherAnswer }
-      return page
-    }
+    get throws(Status) { try wanted { if case .page(let found) = $0 { found } else { nil } } }
   }
 
   package var count: Int {
-    get throws(Status) {
-      guard case .count(let count) = self else { throw .otherAnswer }
-      return count
-    }
+    get throws(Status) { try wanted { if case .count(let found) = $0 { found } else { nil } } }
   }
 
   /// The number of documents that exist, of values, or of groups.
@@ -160,10 +140,7 @@ extension ReadAnswer {
   }
 
   var several: [ReadAnswer] {
-    get throws(Status) {
-      guard case .several(let answers) = self else { throw .otherAnswer }
-      return answers
-    }
+    get throws(Status) { try wanted { if case .several(let found) = $0 { found } else { nil } } }
   }
 }
 

@@ -278,12 +278,12 @@ extension CommitPlan {
       isConstrained = true
       guard request.staged[staging].exists else { continue }
       let field = index.definition.components[0].field
-      let value =
+      let targets =
         request.staged[staging].edits == nil
-        ? try request.staged[staging].body.withView { body throws(Status) in
-          try body.value(at: field)?.value(depthLeft: DocumentFormat.maximumDepth)
-        } : try request.staged[staging].edits?.value(at: field.names)
-      keys += index.definition.references(in: value).map { index.key(of: $0) }
+        ? try references(of: index.definition, in: request.staged[staging].body)
+        : index.definition.references(
+          in: try request.staged[staging].edits?.value(at: field.names))
+      keys += targets.map { index.key(of: $0) }
     }
     if isConstrained { request.constrained.set(document, to: keys) }
   }

@@ -189,12 +189,7 @@ extension ValueView {
       }
     case .vector:
       guard let components = try vector() else { return }
-      guard !components.isEmpty else {
-        throw .invalidArgument("Cannot have a zero length vector.")
-      }
-      guard components.count <= Limits.vectorDimensions else {
-        throw .invalidArgument("Vectors must be at most \(Limits.vectorDimensions) dimensions.")
-      }
+      try StructuredQuery.check(vector: components)
       guard !components.contains(where: \.isNaN) else {
         throw .invalidArgument("Vector cannot contain NaN values.")
       }

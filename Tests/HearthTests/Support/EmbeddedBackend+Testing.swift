@@ -23,7 +23,7 @@ extension Database {
     }
   }
   var indexes: IndexManager { get throws { try embedded.indexes } }
-  var history: History { get throws { try embedded.history } }
+  var history: History { get throws { try embedded.listeners.history } }
   var lines: DocumentQueues { get throws { try embedded.transactions.queues } }
 }
 

@@ -65,7 +65,7 @@ struct RemoteBlindPlan {
           condition: seen.map { .updateTime($0) } ?? .exists(false)))
     }
     for seen in reads.results {
-      guard let query = seen.query, let sequence = seen.sequence else { continue }
+      guard let query = seen.request.query, let sequence = seen.sequence else { continue }
       batch.waves[last].unchanged.append(
         RemoteBlindBatch.Unchanged(scope: RemoteScope(query.scope), since: sequence))
     }
@@ -171,7 +171,7 @@ extension WriteRequest {
   fileprivate var isBlind: Bool {
     let results = reads?.results ?? []
     guard closure == nil, results.count <= RemoteBlindPlan.queryLimit,
-      results.allSatisfy({ $0.sequence != nil && $0.query?.filters.hasSemiJoins == false })
+      results.allSatisfy({ $0.sequence != nil && $0.request.query?.filters.hasSemiJoins == false })
     else { return false }
     // Once each.
     var paths: Set<ResourcePath> = []

@@ -10,7 +10,7 @@ extension CommitPlan {
       }
     }
     for seen in readSet.results {
-      if let query = seen.query, query.isResolved, let sequence = seen.sequence,
+      if let query = seen.request.query, query.isResolved, let sequence = seen.sequence,
         try isUntouched(query.scope, since: sequence)
       {
         continue

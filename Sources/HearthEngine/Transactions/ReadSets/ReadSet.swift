@@ -74,15 +74,6 @@ struct ObservedAnswer: Sendable {
     seen = Seen(answer)
   }
 
-  /// The query whose results were asked for.
-  var query: EffectiveQuery? {
-    switch request {
-    case .results(let query, _), .values(_, over: let query): query
-    case .groups(let grouped): EffectiveQuery(grouped.query)
-    default: nil
-    }
-  }
-
   /// Whether the request is answered with the same: no phantoms, and no version that was not read.
   func holds(for answer: ReadAnswer) -> Bool {
     if case .other = seen { return false }
