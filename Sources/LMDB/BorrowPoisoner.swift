@@ -18,25 +18,18 @@ final class BorrowPoisoner: Sendable {
   func lend(_ bytes: UnsafeRawBufferPointer, by cell: CellPointer) -> UnsafeRawBufferPointer {
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
     copy.copyMemory(from: bytes)
-    let lent = UnsafeRawBufferPointer(copy)
-    let address = Int(bitPattern: cell)
-    let copyAddress = Int(bitPattern: copy.baseAddress)
-    let count = copy.count
-    books.withLock { books in
-      guard let cell = CellPointer(bitPattern: address) else { return }
-      let start = UnsafeMutableRawPointer(bitPattern: copyAddress)
-      books.ledgers[cell, default: Ledger()].lent.append(
-        UnsafeMutableRawBufferPointer(start: start, count: count))
-    }
-    return lent
+    // Unchecked, like `Books`.
+    nonisolated(unsafe) let (lender, lent) = (cell, copy)
+    books.withLock { $0.ledgers[lender, default: Ledger()].lent.append(lent) }
+    return UnsafeRawBufferPointer(copy)
   }
 
   /// Ends the borrows of `cell`: at the transaction's next change, and finally with its end.
   func end(by cell: CellPointer, isFinal: Bool) {
-    let address = Int(bitPattern: cell)
+    // Unchecked, like `Books`.
+    nonisolated(unsafe) let cell = cell
     books.withLock { books in
-      guard let cell = CellPointer(bitPattern: address), var ledger = books.ledgers[cell]
-      else { return }
+      guard var ledger = books.ledgers[cell] else { return }
       if isFinal {
         for bytes in ledger.poisoned { bytes.deallocate() }
         ledger.poisoned = []

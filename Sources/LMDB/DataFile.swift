@@ -97,9 +97,8 @@ struct DataFile {
     }
     if !configuration.allowsRemoteFileSystem,
       let type = configuration.fileSystemType(exists ? path : directory(of: path)),
-      FileSystemKind.isRemote(type)
+      let name = FileSystemKind.remoteTypes[type]
     {
-      let name = FileSystemKind.remoteTypes[type] ?? ""
       throw LMDBError.remoteFileSystem.adding("open \(path) on \(name)")
     }
     return (try exists ? realPath(path) : realPath(ofMissing: path), exists)

@@ -14,12 +14,6 @@ extension Environment {
     return try body(snapshot)
   }
 
-  /// Begins a read transaction, which sees the newest commit.
-  @inlinable
-  public func beginRead() throws(LMDBError) -> ReadTransaction {
-    ReadTransaction(environment: self, snapshot: try beginSnapshot())
-  }
-
   @inlinable @inline(__always)
   func beginSnapshot() throws(LMDBError) -> Snapshot {
     let thread = pthread_self()
@@ -174,6 +168,18 @@ extension Environment {
   /// Sends the notification of a commit that was made without one (`ringing: false`).
   public func notifyCommit() {
     _ = try? visiting("ring") { (_) throws(LMDBError) in presenceFile?.notifyCommit() }
+  }
+
+  /// Flushes the commits that a weaker `durability` has not flushed.
+  public func sync() throws(LMDBError) {
+    try visiting("sync") { (handle) throws(LMDBError) in
+      try self.admit(.sync, "sync")
+      let code = mdb_env_sync(handle, 1)
+      guard code == MDB_SUCCESS else {
+        if code > 0 { self.lock.refuseWriting() }
+        throw self.failure(code, "sync")
+      }
+    }
   }
 
   /// Does nothing if the transaction has ended.

@@ -247,7 +247,7 @@ public final class Environment: Sendable {
   public static func removeLocks(beside path: String) throws(LMDBError) {
     let real = try DataFile.realPath(path)
     _ = try PresenceFile.whileAbsent(from: real) { () throws(LMDBError) in
-      for suffix in ["-lock", "-presence"] { unlink(real + suffix) }
+      NewFile.removeLocks(beside: real)
     }
   }
 
@@ -510,11 +510,10 @@ public final class Environment: Sendable {
   }
 
   func clearStaleReadersNowAndThen() {
-    let interval = configuration.staleReaderInterval.components
-    let nanoseconds =
-      UInt64(clamping: interval.seconds) &* 1_000_000_000
-      &+ UInt64(clamping: interval.attoseconds / 1_000_000_000)
-    if Self.now() &- lastStaleCheck.load(ordering: .relaxed) >= nanoseconds { clearStaleReaders() }
+    let nanoseconds = Self.now() &- lastStaleCheck.load(ordering: .relaxed)
+    if Duration.nanoseconds(Int64(clamping: nanoseconds)) >= configuration.staleReaderInterval {
+      clearStaleReaders()
+    }
   }
 
   func visiting<R>(

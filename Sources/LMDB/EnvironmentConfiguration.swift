@@ -19,7 +19,7 @@ public enum StorageCall: Sendable, Hashable, CaseIterable {
   case begin
   /// Reading an entry by its key.
   case get
-  /// Writing an entry, also with `reserve`.
+  /// Writing an entry.
   case put
   /// Deleting an entry.
   case delete

@@ -36,6 +36,9 @@ public struct TableStatistics: Sendable, Hashable {
   /// The number of pages with values that are too large for a leaf.
   public var overflowPages: Int
 
+  /// The number of all pages.
+  public var pages: Int { branchPages + leafPages + overflowPages }
+
   init(_ raw: MDB_stat) {
     entries = raw.ms_entries
     depth = Int(raw.ms_depth)

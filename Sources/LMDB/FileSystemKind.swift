@@ -9,8 +9,6 @@ enum FileSystemKind {
     return UInt32(truncatingIfNeeded: info.f_type)
   }
 
-  static func isRemote(_ type: UInt32) -> Bool { remoteTypes[type] != nil }
-
   /// From Linux's `magic.h` and coreutils' `stat`. FUSE is included because `sshfs` and `gluster`
   /// cannot be distinguished from a local FUSE file system.
   static let remoteTypes: [UInt32: String] = [

@@ -83,21 +83,16 @@ public struct LeafReader {
     var isOther = false
     try forEachPage(from: lowest, below: end) { number, _ in
       try beforePage()
-      let nodes = NodePage(try bytes(of: number))
-      guard nodes.isReadable(isLeaf: true) else { throw LMDBError.corrupted }
-      func key(_ index: Int) throws -> UnsafeRawBufferPointer {
-        guard let node = nodes.readableNode(index) else { throw LMDBError.corrupted }
-        return node.key
-      }
+      let nodes = try leaf(number)
       if nodes.count == 0 { return true }
-      let isInside = try !isFirst && compareKeys(key(nodes.count - 1), end) < 0
+      let isInside = try !isFirst && compareKeys(node(nodes, nodes.count - 1).key, end) < 0
       isFirst = false
       if isInside, nodes.areSmaller(than: NodePage.nodeHeaderSize + keySize) {
         count += nodes.count
         return count < limit
       }
       for index in 0..<nodes.count {
-        let key = try key(index)
+        let key = try node(nodes, index).key
         if !isInside, compareKeys(key, lowest) < 0 || compareKeys(key, end) >= 0 { continue }
         isOther = key.count == keySize
         if isOther { return false }
@@ -129,8 +124,16 @@ public struct LeafReader {
   }
 
   fileprivate func branch(_ page: UInt64) throws -> NodePage {
+    let nodes = try nodes(of: page, isLeaf: false)
+    guard nodes.count > 0 else { throw LMDBError.corrupted }
+    return nodes
+  }
+
+  private func leaf(_ page: UInt64) throws -> NodePage { try nodes(of: page, isLeaf: true) }
+
+  private func nodes(of page: UInt64, isLeaf: Bool) throws -> NodePage {
     let nodes = NodePage(try bytes(of: page))
-    guard nodes.isReadable(isLeaf: false), nodes.count > 0 else { throw LMDBError.corrupted }
+    guard nodes.isReadable(isLeaf: isLeaf) else { throw LMDBError.corrupted }
     return nodes
   }
 
@@ -163,9 +166,7 @@ public struct LeafReader {
 
   /// The entries of a page whose number `forEachPage` passed to its body.
   public func page(_ number: UInt64) throws -> LeafPage {
-    let nodes = NodePage(try bytes(of: number))
-    guard nodes.isReadable(isLeaf: true) else { throw LMDBError.corrupted }
-    return LeafPage(nodes: nodes, leaves: self)
+    LeafPage(nodes: try leaf(number), leaves: self)
   }
 
   fileprivate func bytes(of page: UInt64, count: UInt64 = 1) throws -> UnsafeRawBufferPointer {
@@ -272,15 +273,9 @@ public struct LeafPage {
   public var count: Int { nodes.count }
 
   /// The entry at `index`. Throws `corrupted` or `pageNotFound` if the page is damaged.
-  public func entry(
-    _ index: Int
-  ) throws -> (key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
-    try entry(index, prefetchesNext: true)
-  }
-
   @inline(__always)
-  fileprivate func entry(
-    _ index: Int, prefetchesNext: Bool
+  public func entry(
+    _ index: Int, prefetchesNext: Bool = true
   ) throws -> (key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
     guard let node = nodes.readableNode(index) else { throw LMDBError.corrupted }
     if prefetchesNext, index + 1 < count { nodes.prefetch(index + 1) }

@@ -81,7 +81,7 @@ public final class NewFile {
   }
 
   /// Removes the files that opening it has left.
-  private static func removeLocks(beside path: String) {
+  static func removeLocks(beside path: String) {
     for suffix in ["-lock", "-presence"] { unlink(path + suffix) }
   }
 }
@@ -176,10 +176,8 @@ extension Environment {
       try FileHeader(bytes, page: 0),
       try FileHeader(Array(bytes[Int(pageSize)...]), page: 1),
     ]
-    let newest = both.max { $0.transactionID < $1.transactionID }
-    guard let newest, newest.transactionID == UInt64(transactionID) else {
-      throw LMDBError.tryAgain
-    }
+    let newest = FileHeader.newest(of: both)
+    guard newest.transactionID == UInt64(transactionID) else { throw LMDBError.tryAgain }
     return (bytes, Int(clamping: newest.lastPage))
   }
 

@@ -72,9 +72,7 @@ struct OpenedFile {
     var attempts = 0
     while true {
       // The transaction keeps the pages of this state from being overwritten.
-      var begun: OpaquePointer?
-      try check(mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &begun), file.path)
-      guard let transaction = begun else { throw LMDBError(ENOMEM, context: "open \(file.path)") }
+      let transaction = try begin(handle, file.path)
       defer { mdb_txn_abort(transaction) }
       do {
         let report = try PageWalk.check(file, transactionID: mdb_txn_id(transaction))
@@ -93,9 +91,7 @@ struct OpenedFile {
   /// Throws `openElsewhere` if the last commit according to the lock file is not the last one in
   /// the data file: the data file was overwritten while other processes had it open.
   private func checkLastCommit(of file: DataFile) throws(LMDBError) {
-    var begun: OpaquePointer?
-    try Self.check(mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &begun), file.path)
-    guard let transaction = begun else { throw LMDBError(ENOMEM, context: "open \(file.path)") }
+    let transaction = try Self.begin(handle, file.path)
     let known = UInt64(mdb_txn_id(transaction))
     mdb_txn_abort(transaction)
     let pages = PageReader(using: file.anchor)
@@ -106,16 +102,13 @@ struct OpenedFile {
     }
     // A writer writes the header first, and may be killed before it updates the lock file. Others
     // may have committed since.
-    guard newest >= known, newest <= known + 1 || hasCommitted(since: known) else {
+    guard newest >= known, newest <= known + 1 || hasCommitted(to: file, since: known) else {
       throw LMDBError.openElsewhere.adding("open \(file.path), which was overwritten")
     }
   }
 
-  private func hasCommitted(since known: UInt64) -> Bool {
-    var begun: OpaquePointer?
-    guard mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &begun) == MDB_SUCCESS,
-      let transaction = begun
-    else { return false }
+  private func hasCommitted(to file: DataFile, since known: UInt64) -> Bool {
+    guard let transaction = try? Self.begin(handle, file.path) else { return false }
     defer { mdb_txn_abort(transaction) }
     return UInt64(mdb_txn_id(transaction)) > known
   }
@@ -141,9 +134,7 @@ struct OpenedFile {
     _ names: [String], _ handle: OpaquePointer, _ path: String, beginning beginFlags: UInt32,
     opening openFlags: UInt32, optional: Set<String>
   ) throws(LMDBError) -> [String: Table] {
-    var begun: OpaquePointer?
-    try check(mdb_txn_begin(handle, nil, beginFlags, &begun), path)
-    guard let transaction = begun else { throw LMDBError(ENOMEM, context: "open \(path)") }
+    let transaction = try begin(handle, path, beginFlags)
     var tables: [String: Table] = [:]
     do throws(LMDBError) {
       for name in names {
@@ -166,6 +157,15 @@ struct OpenedFile {
     }
     try check(mdb_txn_commit(transaction), path)
     return tables
+  }
+
+  private static func begin(
+    _ handle: OpaquePointer, _ path: String, _ flags: UInt32 = UInt32(MDB_RDONLY)
+  ) throws(LMDBError) -> OpaquePointer {
+    var begun: OpaquePointer?
+    try check(mdb_txn_begin(handle, nil, flags, &begun), path)
+    guard let transaction = begun else { throw LMDBError(ENOMEM, context: "open \(path)") }
+    return transaction
   }
 
   private static func unique(_ names: [String]) -> [String] {

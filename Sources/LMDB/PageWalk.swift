@@ -486,23 +486,26 @@ public final class PageWalk {
         record.depth <= FileHeader.maximumDepth, (record.depth == 0) == (record.root == .max)
       else { return report.add("\(location): has a table that is not one of ours") }
       try walk(record, .table, name)
-    case .table where node.flags == 0: try visit(tree.name, node.key, node.data)
-    case .main where node.flags == 0: try visit("", node.key, node.data)
-    case .free where node.flags == 0: lookAtFree(node.data, node.key, location)
+    case _ where node.flags == 0: try look(at: node.data, node.key, location)
     case _ where node.flags == NodePage.large:
       guard let value = try largeValue(of: node, location) else {
         tree.isIncomplete = true
         return
       }
-      try value.withUnsafeBytes { value in
-        let value = UnsafeRawBufferPointer(rebasing: value[..<node.valueSize])
-        switch tree.kind {
-        case .free: lookAtFree(value, node.key, location)
-        case .main: try visit("", node.key, value)
-        case .table: try visit(tree.name, node.key, value)
-        }
+      try value.withUnsafeBytes {
+        try look(at: UnsafeRawBufferPointer(rebasing: $0[..<node.valueSize]), node.key, location)
       }
     default: report.add("\(location): has an entry of an unknown kind")
+    }
+  }
+
+  private func look(
+    at value: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer, _ location: String
+  ) throws {
+    switch tree.kind {
+    case .free: lookAtFree(value, key, location)
+    case .main: try visit("", key, value)
+    case .table: try visit(tree.name, key, value)
     }
   }
 

@@ -21,7 +21,7 @@ public struct Table: Sendable, Hashable {
 ///     let value = try environment.read { try $0.get(table, key).map(Array.init) }
 ///
 /// Valid as long as its transaction. Borrowed bytes are valid until the transaction ends; in a
-/// write transaction, only until the next put, reserve or delete. They are not aligned: use
+/// write transaction, only until the next put or delete. They are not aligned: use
 /// unaligned loads. A call after the transaction's end throws `transactionEnded`.
 public struct Snapshot {
   @usableFromInline let cell: CellPointer

@@ -34,23 +34,6 @@ public struct WriteTransaction: ~Copyable {
     guard code == MDB_SUCCESS else { throw snapshot.failure(code, "put") }
   }
 
-  /// Reserves room for a value of `byteCount` bytes, to be filled before the next call.
-  @inlinable
-  public mutating func reserve(
-    _ table: Table, _ key: UnsafeRawBufferPointer, byteCount: Int
-  ) throws(LMDBError) -> UnsafeMutableRawBufferPointer {
-    guard isValidKey(key), byteCount >= 0 else {
-      throw snapshot.failure(MDB_BAD_VALSIZE, "reserve")
-    }
-    try beforeChange(.put, "reserve")
-    var rawKey = MDB_val(key)
-    var rawValue = MDB_val(mv_size: byteCount, mv_data: nil)
-    let code = mdb_put(
-      snapshot.transaction, table.handle, &rawKey, &rawValue, UInt32(MDB_RESERVE))
-    guard code == MDB_SUCCESS else { throw snapshot.failure(code, "reserve") }
-    return UnsafeMutableRawBufferPointer(start: rawValue.mv_data, count: byteCount)
-  }
-
   /// Deletes an entry. Returns false if there was none.
   @inlinable @discardableResult
   public mutating func delete(

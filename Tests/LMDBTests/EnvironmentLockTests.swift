@@ -163,10 +163,10 @@ import Testing
     }
     let settled = try commits(50)
     #expect(try commits(200) <= settled * 11 / 10)
-    let reading = try environment.beginRead()
-    #expect(try commits(200) > settled * 2)
-    #expect(try environment.info.oldestReaderLag == 200)
-    reading.end()
+    try environment.read { _ in
+      #expect(try commits(200) > settled * 2)
+      #expect(try environment.info.oldestReaderLag == 200)
+    }
     #expect(try environment.info.oldestReaderLag == 0)
   }
 

@@ -64,7 +64,7 @@ import Testing
   @Test func `L-12: a forked child can use nothing and harms nothing`() throws {
     let file = try TestFile()
     let lines = try Helper(["fork", file.path]).rest()
-    #expect(lines == ["refused 7", "readers 1", "writer true", "parent well"])
+    #expect(lines == ["refused 6", "readers 1", "writer true", "parent well"])
   }
 
   @Test func `L-15: a process of another pid namespace is refused`() throws {

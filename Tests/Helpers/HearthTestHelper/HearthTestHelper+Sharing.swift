@@ -154,9 +154,7 @@ extension HearthTestHelper {
   }
 
   private func read(_ environment: Environment, _ count: Int) throws {
-    let reading = try environment.beginRead()
-    if count > 1 { try read(environment, count - 1) }
-    reading.end()
+    try environment.read { _ in if count > 1 { try read(environment, count - 1) } }
   }
 
   func limitFiles(to bytes: Int) {

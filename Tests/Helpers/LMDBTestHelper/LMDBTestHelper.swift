@@ -87,19 +87,14 @@ struct LMDBTestHelper {
   }
 
   private static func nest(_ environment: Environment, _ depth: Int) throws {
-    let reading = try environment.beginRead()
-    if depth > 1 {
-      try nest(environment, depth - 1)
-    } else {
+    try environment.read { snapshot in
+      if depth > 1 { return try nest(environment, depth - 1) }
       say("ready")
       awaitLine()
       let key = [UInt8(ascii: "a")]
-      let value = try key.withUnsafeBytes {
-        try reading.snapshot.get(environment.table("t"), $0)
-      }
+      let value = try key.withUnsafeBytes { try snapshot.get(environment.table("t"), $0) }
       say("sees \(value.map { String(decoding: $0, as: UTF8.self) } ?? "nothing")")
     }
-    reading.end()
   }
 
   /// One commit.
@@ -142,21 +137,22 @@ struct LMDBTestHelper {
   /// The child may use nothing and must harm nothing of the parent's.
   static func forkWithTransactions(_ path: String) throws {
     let environment = try open(path)
-    let reading = try environment.beginRead()
-    let writing = try environment.beginWrite()
-    let child = fork()
-    if child == 0 {
-      say("refused \(refusals(environment))")
-      environment.close()
-    } else {
-      var status: Int32 = 0
-      waitpid(child, &status, 0)
-      say("readers \(try environment.info.readersInUse)")
-      say("writer \(refusesToNest(environment))")
+    let child = try environment.read { _ in
+      let writing = try environment.beginWrite()
+      let child = fork()
+      if child == 0 {
+        say("refused \(refusals(environment))")
+        environment.close()
+      } else {
+        var status: Int32 = 0
+        waitpid(child, &status, 0)
+        say("readers \(try environment.info.readersInUse)")
+        say("writer \(refusesToNest(environment))")
+      }
+      // In the child both leave the parent's alone.
+      writing.abort()
+      return child
     }
-    // In the child both leave the parent's alone.
-    writing.abort()
-    reading.end()
     if child == 0 { return }
     try put(1..<2, environment)
     say("parent well")
@@ -165,7 +161,6 @@ struct LMDBTestHelper {
   private static func refusals(_ environment: Environment) -> Int {
     let calls: [() throws -> Void] = [
       { try environment.read { _ in } },
-      { _ = try environment.beginRead() },
       { _ = try environment.beginWrite() },
       { try environment.grow(toAtLeast: 1 << 40) },
       { try environment.reopen() },
@@ -211,13 +206,13 @@ struct LMDBTestHelper {
   /// How many of the first are there and whole.
   private static func count(_ numbers: Int, _ environment: Environment) throws -> Int {
     let table = environment.table("t")
-    let reading = try environment.beginRead()
-    var count = 0
-    for number in 0..<numbers {
-      let size = try withKey(number) { try reading.snapshot.get(table, $0)?.count }
-      if size == 1024 { count += 1 }
+    return try environment.read { snapshot in
+      var count = 0
+      for number in 0..<numbers {
+        let size = try withKey(number) { try snapshot.get(table, $0)?.count }
+        if size == 1024 { count += 1 }
+      }
+      return count
     }
-    reading.end()
-    return count
   }
 }
