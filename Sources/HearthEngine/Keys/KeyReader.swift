@@ -1,3 +1,5 @@
+import Glibc
+
 /// Reads stored bytes that `KeyBuffer` wrote.
 ///
 /// Accepts exactly what `KeyBuffer` writes: reading and writing again gives the same bytes.
@@ -313,11 +315,3 @@ struct KeyReader {
     .dataLoss("A stored key \(how), near byte \(offset).")
   }
 }
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif

@@ -1,10 +1,5 @@
 @preconcurrency import Dispatch
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import Glibc
 
 /// Reports commits of other processes, so that listeners follow them too.
 ///

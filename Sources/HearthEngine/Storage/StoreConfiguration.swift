@@ -1,3 +1,4 @@
+import Glibc
 internal import LMDB
 
 /// How a file is opened. The public API fills it from `FirestoreSettings`.
@@ -57,9 +58,3 @@ extension Instant {
     return Instant(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
   }
 }
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif

@@ -1,11 +1,6 @@
 import DequeModule
 import Dispatch
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import Glibc
 
 /// Threads for work that may block without limit: users' blocks, closing, checking a file.
 ///

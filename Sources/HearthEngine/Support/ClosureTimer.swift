@@ -1,10 +1,5 @@
+import Glibc
 import Logging
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// Logs a user's closure that ran for more than a second: while it runs, others wait.
 ///

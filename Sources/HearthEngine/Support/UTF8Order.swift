@@ -1,3 +1,5 @@
+import Glibc
+
 /// Compares strings as Firestore does: by their UTF-8 bytes.
 ///
 /// Swift's own `==` and `<` on `String` use canonical equivalence ("é" composed equals "é"
@@ -48,11 +50,3 @@ enum UTF8Order {
     return lhs.count - rhs.count
   }
 }
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
