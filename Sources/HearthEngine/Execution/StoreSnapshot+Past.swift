@@ -81,9 +81,6 @@ extension StoreSnapshot {
 
   /// The sequence of a document's deletion; 0 if no tombstone is stored.
   func tombstone(of name: DocumentName) throws -> UInt64 {
-    guard
-      let (key, value) = try tables.tombstonesByName.entry(name.truncated, of: name.path, in: lmdb)
-    else { return 0 }
-    return try key.withUnsafeBytes { try NumberRecord.decode(value, key: $0) }
+    try tables.tombstonesByName.number(name.key, of: name.path, in: lmdb)?.number ?? 0
   }
 }

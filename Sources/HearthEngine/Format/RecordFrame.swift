@@ -26,6 +26,14 @@ enum RecordFrame {
     }
   }
 
+  /// A whole record, with the payload that `append` appends.
+  static func record(under key: [UInt8], _ append: (inout [UInt8]) -> Void) -> [UInt8] {
+    var record = room()
+    append(&record)
+    seal(&record, key: key)
+    return record
+  }
+
   /// Fills in the checksum of a record that is otherwise complete.
   static func seal(_ record: UnsafeMutableRawBufferPointer, key: UnsafeRawBufferPointer) {
     let sum = checksum(of: UnsafeRawBufferPointer(record), key: key)
@@ -64,6 +72,22 @@ enum RecordFrame {
     let payload = try open(record).payload
     try verify(record, key: key)
     return payload
+  }
+
+  /// The same, with the key in an array.
+  static func verify(_ record: UnsafeRawBufferPointer, key: [UInt8]) throws(Status) {
+    try key.withUnsafeBufferPointer { key throws(Status) in
+      try verify(record, key: UnsafeRawBufferPointer(key))
+    }
+  }
+
+  /// The same, with the key in an array.
+  static func payload(
+    of record: UnsafeRawBufferPointer, key: [UInt8]
+  ) throws(Status) -> UnsafeRawBufferPointer {
+    try key.withUnsafeBufferPointer { key throws(Status) in
+      try payload(of: record, key: UnsafeRawBufferPointer(key))
+    }
   }
 
   private static func otherVersion(_ found: UInt8) -> Status {

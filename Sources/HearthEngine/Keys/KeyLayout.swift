@@ -60,30 +60,22 @@ enum KeyLayout {
 
 // MARK: - Documents
 
-/// The key under which a document is stored.
-///
-///     books/dune            books 00 │ 00                    │ dune 00
-///     books/dune/pages/7    pages 00 │ books 00 dune 00 00   │ 7 00
-///
-/// A collection is one range, in the order of ids. A collection group is also one range, in the
-/// order of parents and then of ids: if no document of a group is below another, they are in the
-/// order of their paths.
-struct DocumentKey: Hashable, Sendable {
-  let bytes: [UInt8]
-  /// Whether the bytes give neither the path nor the order within a collision run. Two documents
-  /// may then have the same bytes, until storage gives one of them another ordinal.
-  let isTruncated: Bool
-
-  init(_ path: ResourcePath, limit: KeyLimit = .standard) {
+extension KeyLimit {
+  /// The key under which a document is stored.
+  ///
+  ///     books/dune            books 00 │ 00                    │ dune 00
+  ///     books/dune/pages/7    pages 00 │ books 00 dune 00 00   │ 7 00
+  ///
+  /// A collection is one range, in the order of ids. A collection group is also one range, in the
+  /// order of parents and then of ids: if no document of a group is below another, they are in the
+  /// order of their paths.
+  ///
+  /// The ordinal is 0. Truncated bytes give neither the path nor the order within a collision run. Two
+  /// documents may then have the same bytes, until storage gives one of them another ordinal.
+  func documentKey(_ path: ResourcePath) -> TruncatedKey {
     var buffer = KeyBuffer()
     buffer.append(documentKey: path)
-    (bytes, isTruncated) = limit.truncated(buffer.buffer)
-  }
-
-  /// A key as stored.
-  init(stored bytes: [UInt8], limit: KeyLimit = .standard) {
-    self.bytes = bytes
-    isTruncated = limit.isTruncated(bytes)
+    return truncated(buffer.buffer)
   }
 }
 

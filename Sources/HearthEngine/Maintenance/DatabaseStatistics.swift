@@ -95,7 +95,3 @@ extension DatabaseStatistics {
     formatVersion = Int(FileFormat.current.version)
   }
 }
-
-extension TableStatistics {
-  fileprivate var pages: Int { branchPages + leafPages + overflowPages }
-}

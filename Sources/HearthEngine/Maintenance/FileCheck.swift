@@ -45,8 +45,7 @@ enum FileCheck {
     at path: String, openIn environment: Environment? = nil, transactionID: Int?,
     _ report: inout CheckReport, _ progress: MaintenanceReporter
   ) throws {
-    var faults: [String] = []
-    var faultCount = 0
+    var faults = CheckReport()
     var format: UInt8?
     let pages = try PageWalk.check(
       path, openIn: environment, transactionID: transactionID,
@@ -55,22 +54,12 @@ enum FileCheck {
         if table == .meta, key.elementsEqual(FileFormat.key) {
           format = value.first.map { $0 & 0x0F }
         }
-        guard table?.hasFramedRecords ?? false else { return }
-        do throws(Status) {
-          try RecordFrame.verify(value, key: key)
-        } catch {
-          faultCount += 1
-          if faults.count < CheckReport.problemLimit {
-            faults.append("\(name) \(CheckReport.hex(key)): \(error.message)")
-          }
-        }
+        if let fault = table?.fault(key, value) { faults.add(fault) }
       },
       progress: { try progress(.pages, $0, of: $1) })
-    report.pages = pages.usedPages
-    report.freePages = pages.freePages
-    report.fileBytes = pages.fileSizeBytes
+    report.note(pages)
     report.add(contentsOf: pages.problems, count: pages.problemCount)
-    report.add(contentsOf: faults, count: faultCount)
+    report.add(contentsOf: faults.problems, count: faults.problemCount)
     guard pages.problemCount == 0 else { return }
     guard pages.fileSizeBytes > 0 else {
       return report.add(CheckReport.emptyFile)
@@ -87,14 +76,15 @@ enum FileCheck {
 }
 
 extension KeyLayout.Table {
-  /// Whether each value begins with a `RecordFrame`, whose checksum also covers the key.
-  var hasFramedRecords: Bool {
-    switch self {
-    case .documents, .collections, .changes, .tombstones, .expirations, .indexes, .nameTables,
-      .logIndex, .meta:
-      true
-    // Checked against the documents they were made from.
-    case .entries: false
+  /// Why a record cannot be read; nil if its checksum, which also covers its key, is correct. Entries have
+  /// no checksum: they are checked against the documents they were made from.
+  func fault(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> String? {
+    if self == .entries { return nil }
+    do throws(Status) {
+      try RecordFrame.verify(value, key: key)
+      return nil
+    } catch {
+      return "\(rawValue) \(CheckReport.hex(key)): \(error.message)"
     }
   }
 }

@@ -1,4 +1,3 @@
-internal import HearthText
 internal import LMDB
 
 extension FileCopy {
@@ -27,9 +26,7 @@ extension FileCopy {
       } progress: {
         try progress(.pages, $0, of: $1)
       }
-      if let problem = pages.problems.first {
-        throw Status.dataLoss("\(path.legible) is damaged. \(problem).")
-      }
+      if let problem = pages.problems.first { throw Status.damaged(path, problem) }
       guard repair.isNeeded else { return nil }
       try StoreState.check(state.lastSequence)
       // A token of the log that is left out must not be valid.

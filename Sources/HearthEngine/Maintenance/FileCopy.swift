@@ -15,10 +15,18 @@ enum FileCopy {
     progress: MaintenanceReporter = .silent
   ) throws -> CheckReport {
     try beside(path, replacing: replacing) { file in
-      if compacting {
-        try rebuild(from: store, to: file.path, progress)
-      } else {
-        try copyPages(of: store, to: file.path, progress)
+      try retrying {
+        try store.environment.read { snapshot in
+          guard compacting else {
+            return try store.environment.copy(snapshot, to: file.path) {
+              try progress(.copying, $0, of: $1)
+            }
+          }
+          var report = CheckReport()
+          try rebuild(
+            from: store.path, openIn: store.environment, transactionID: snapshot.transactionID,
+            to: file.path, store.configuration, &report, progress)
+        }
       }
       return try verified(file.path, store.configuration, progress)
     }
@@ -126,35 +134,15 @@ enum FileCopy {
     }
   }
 
-  private static func copyPages(
-    of store: Store, to path: String, _ progress: MaintenanceReporter
-  ) throws {
-    try retrying {
-      try store.environment.read { snapshot in
-        try store.environment.copy(snapshot, to: path) { try progress(.copying, $0, of: $1) }
-      }
-    }
-  }
-
-  private static func rebuild(
-    from store: Store, to path: String, _ progress: MaintenanceReporter
-  ) throws {
-    try retrying {
-      try store.environment.read { snapshot in
-        var report = CheckReport()
-        try rebuild(
-          from: store.path, openIn: store.environment, transactionID: snapshot.transactionID,
-          to: path, store.configuration, &report, progress)
-      }
-    }
-  }
-
   /// Runs `body` again if two commits overtook its transaction before it read the file's header.
-  private static func retrying(_ body: () throws -> Void) throws {
+  static func retrying<Result>(_ body: () throws -> Result) throws -> Result {
     for _ in 0..<1000 {
-      do { return try body() } catch LMDBError.tryAgain { continue }
+      do { return try body() } catch {
+        let cause = (error as? Status)?.cause ?? error
+        guard cause as? LMDBError == .tryAgain else { throw error }
+      }
     }
-    throw LMDBError.tryAgain
+    return try body()
   }
 
   /// How an entry is copied.
@@ -184,13 +172,9 @@ enum FileCopy {
       source, openIn: environment, transactionID: transactionID,
       visit: { name, key, value in
         guard let table = KeyLayout.Table(rawValue: name) else { return }
-        if table.hasFramedRecords {
-          do throws(Status) {
-            try RecordFrame.verify(value, key: key)
-          } catch {
-            fault = fault ?? "\(name) \(CheckReport.hex(key)): \(error.message)"
-            return
-          }
+        if let found = table.fault(key, value) {
+          fault = fault ?? found
+          return
         }
         let target: StoreBuilder
         if let builder {
@@ -210,12 +194,8 @@ enum FileCopy {
           try value.withUnsafeBytes { try target.put(position, key, $0, append: appends) }
         }
       }, progress: { try progress(.copying, $0, of: $1) })
-    report.fileBytes = pages.fileSizeBytes
-    report.pages = pages.usedPages
-    report.freePages = pages.freePages
-    if let problem = pages.problems.first ?? fault {
-      throw Status.dataLoss("\(source.legible) is damaged. \(problem).")
-    }
+    report.note(pages)
+    if let problem = pages.problems.first ?? fault { throw Status.damaged(source, problem) }
     guard let builder else {
       if pages.fileSizeBytes == 0 { throw Status(opening: source, .emptyFile) }
       throw Status.dataLoss("\(source.legible) is not one of Hearth's files.")
@@ -254,6 +234,10 @@ extension Status {
       self.init(.failedPrecondition, "Cannot write \(path.legible). \(error.message)", cause: error)
     default: self.init(opening: path, error)
     }
+  }
+
+  static func damaged(_ path: String, _ problem: String) -> Status {
+    .dataLoss("\(path.legible) is damaged. \(problem).")
   }
 
   static func isOpen(_ path: String) -> Status {

@@ -43,10 +43,11 @@ final class FileRepair {
   private let progress: MaintenanceReporter
   private var report = RepairReport()
   private var state = StoreState()
-  private var created: [UInt8]?
-  private var rules: [UInt8]?
-  private var indexConfiguration: [UInt8]?
-  private var retention: [UInt8]?
+  /// The records of `meta` that the new file gets, by key.
+  private var meta: [[UInt8]: [UInt8]] = [:]
+  private static let keptKeys = [
+    FileFormat.key, ChangeLogRetention.key, Store.indexConfigurationKey, TTLPolicies.key,
+  ]
   private var foundNameTables: [(id: UInt32, head: [UInt8])] = []
   /// Sequences of the deletions that the old file records, by document key.
   private var deleted: [[UInt8]: UInt64] = [:]
@@ -112,12 +113,6 @@ final class FileRepair {
     foundNameTables.append((id, Array(head)))
   }
 
-  private func body(_ stored: UnsafeRawBufferPointer) throws(Status) -> StoredBody {
-    guard let id = StoredBody.nameTableID(stored) else { return StoredBody(stored) }
-    guard let nameTable = builder.store.nameTables[id] else { throw .unknownNameTable }
-    return StoredBody(stored, nameTable)
-  }
-
   private func salvage(_ source: String) throws {
     try salvageNameTables(source)
     for (id, head) in foundNameTables {
@@ -140,7 +135,9 @@ final class FileRepair {
   ) throws {
     do {
       switch KeyLayout.Table(rawValue: name) {
-      case .documents: try takeDocument(key, value)
+      case .documents:
+        _ = try read(key, value)
+        try builder.put(builder.store.tables.documents, key, value)
       case .tombstones:
         deleted[Array(key)] = try NumberRecord.decode(value, key: key)
       case .collections:
@@ -162,10 +159,7 @@ final class FileRepair {
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
   ) throws(Status) {
     try RecordFrame.verify(value, key: key)
-    if key.elementsEqual(FileFormat.key) { created = Array(value) }
-    if key.elementsEqual(TTLPolicies.key) { rules = Array(value) }
-    if key.elementsEqual(Store.indexConfigurationKey) { indexConfiguration = Array(value) }
-    if key.elementsEqual(ChangeLogRetention.key) { retention = Array(value) }
+    for kept in Self.keptKeys where key.elementsEqual(kept) { meta[kept] = Array(value) }
     if key.elementsEqual(StoreState.key) {
       let found = try StoreState(parsing: value)
       try StoreState.check(found.lastSequence)
@@ -181,19 +175,15 @@ final class FileRepair {
     let record = try DocumentRecord(parsing: value)
     try record.verifyChecksum(key: key)
     try StoreState.check(record.sequence)
-    try DocumentBody.validate(body(record.storedBody))
+    guard let body = builder.store.nameTables.lookup.body(record.storedBody) else {
+      throw .unknownNameTable
+    }
+    try DocumentBody.validate(body)
     let path =
       try KeyLayout.documentPath(fromKey: key, limit: builder.store.keyLimit)
       ?? record.path.map { ResourcePath(relative: $0) }
     guard let path, path.isDocument else { throw .dataLoss("A document has no path.") }
     return (record, path)
-  }
-
-  private func takeDocument(
-    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
-  ) throws {
-    _ = try read(key, value)
-    try builder.put(builder.store.tables.documents, key, value)
   }
 
   /// Takes a document of an unreachable page, if it has a correct checksum and a valid path.
@@ -212,10 +202,7 @@ final class FileRepair {
     } else {
       report.recoveredDocuments += 1
       if name.key.isTruncated {
-        position = try snapshot.tables.documentsByName.freeKey(name.truncated, in: snapshot.lmdb) {
-          _ in
-          false
-        }
+        position = try snapshot.tables.documentsByName.freeKey(name.key, in: snapshot.lmdb)
       }
     }
     let bytes = position.withUnsafeBytes {
@@ -238,13 +225,12 @@ final class FileRepair {
         RepairReport.Loss(
           collection: path.text, documents: Int(clamping: now), lost: Int(clamping: count - now)))
     }
-    let tables = builder.store.tables
-    if let created { try builder.put(tables.meta, FileFormat.key, created) }
-    if let retention { try builder.put(tables.meta, ChangeLogRetention.key, retention) }
-    if let indexConfiguration {
-      try builder.put(tables.meta, Store.indexConfigurationKey, indexConfiguration)
+    for key in Self.keptKeys {
+      guard let record = meta[key] else { continue }
+      try builder.put(
+        builder.store.tables.meta, key,
+        key == TTLPolicies.key ? TTLPolicies.begunAnew(record) : record)
     }
-    if let rules { try builder.put(tables.meta, TTLPolicies.key, try TTLPolicies.begunAnew(rules)) }
   }
 }
 

@@ -73,9 +73,7 @@ final class StoreBuilder {
     for (path, count) in found.sorted(by: { ResourcePath.compare($0.key, $1.key) < 0 }) {
       let truncated = store.keyLimit.catalogueKey(path)
       let snapshot = try snapshot()
-      let key = try snapshot.tables.collectionsByName.freeKey(truncated, in: snapshot.lmdb) { _ in
-        false
-      }
+      let key = try snapshot.tables.collectionsByName.freeKey(truncated, in: snapshot.lmdb)
       try put(
         store.tables.collections, key,
         NumberRecord.encode(count, path: path, key: key, isTruncated: truncated.isTruncated))
@@ -95,7 +93,7 @@ final class StoreBuilder {
     let snapshot = try snapshot()
     let key =
       try snapshot.storedEntry(of: name)?.key
-      ?? snapshot.tables.documentsByName.freeKey(name.truncated, in: snapshot.lmdb) { _ in false }
+      ?? snapshot.tables.documentsByName.freeKey(name.key, in: snapshot.lmdb)
     let updateTime = line.updateTime ?? line.createTime ?? now
     let createTime = min(line.createTime ?? updateTime, updateTime)
     var builder = FieldNameTableBuilder(snapshot)

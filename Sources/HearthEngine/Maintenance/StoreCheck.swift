@@ -41,6 +41,12 @@ public struct CheckReport: Sendable, Hashable {
     problems += first.prefix(Self.problemLimit - problems.count)
   }
 
+  mutating func note(_ pages: FileReport) {
+    self.pages = pages.usedPages
+    freePages = pages.freePages
+    fileBytes = pages.fileSizeBytes
+  }
+
   /// The first 24 bytes of a key.
   static func hex(_ key: UnsafeRawBufferPointer) -> String {
     let digits = key.prefix(24).map { String($0, radix: 16, width: 2) }
@@ -59,8 +65,13 @@ extension Store {
     progress: MaintenanceReporter = .silent
   ) throws -> CheckReport {
     try readInTime { snapshot in
+      var report = report
+      if includingPages {
+        try FileCheck.checkPages(
+          at: path, openIn: environment, transactionID: snapshot.lmdb.transactionID, &report,
+          progress)
+      }
       let check = StoreCheck(snapshot, report, progress)
-      if includingPages { try check.runOverPages() }
       try check.run()
       return check.report
     }
@@ -76,9 +87,7 @@ extension Store {
       let pages = try PageWalk.check(
         path, openIn: environment, transactionID: snapshot.lmdb.transactionID,
         progress: { try progress(.pages, $0, of: $1) })
-      if let problem = pages.problems.first {
-        throw Status.dataLoss("\(path.legible) is damaged. \(problem).")
-      }
+      if let problem = pages.problems.first { throw Status.damaged(path, problem) }
       return try body(snapshot)
     }
   }
@@ -86,16 +95,7 @@ extension Store {
   /// Runs `body` again if two commits come between the beginning of its transaction and its first
   /// step, which reads the file's header.
   private func readInTime<Result>(_ body: (StoreSnapshot) throws -> Result) throws -> Result {
-    var attempts = 0
-    while true {
-      do {
-        return try read(body)
-      } catch let status as Status
-        where (status.cause as? LMDBError) == .tryAgain && attempts < 1000
-      {
-        attempts += 1
-      }
-    }
+    try FileCopy.retrying { try read(body) }
   }
 }
 
@@ -126,12 +126,6 @@ private final class StoreCheck {
     self.store = store
     self.report = report
     self.progress = progress
-  }
-
-  func runOverPages() throws {
-    try FileCheck.checkPages(
-      at: store.store.path, openIn: store.store.environment,
-      transactionID: store.lmdb.transactionID, &report, progress)
   }
 
   func run() throws {
@@ -184,22 +178,20 @@ private final class StoreCheck {
       guard try PinnedNameTable(copying: head).table.id == id else {
         throw Status.dataLoss("It is filed under another's id.")
       }
-      try FieldNameTableRecord.copyKey(id).withUnsafeBytes { key in
-        let copy = try store.lmdb.get(store.tables.meta, key)
-        guard let copy, try RecordFrame.payload(of: copy, key: key).elementsEqual(head) else {
-          throw Status.dataLoss("Its copy is not there, or another.")
-        }
+      let copyKey = FieldNameTableRecord.copyKey(id)
+      let copy = try store.lmdb.get(store.tables.meta, copyKey)
+      guard let copy, try RecordFrame.payload(of: copy, key: copyKey).elementsEqual(head) else {
+        throw Status.dataLoss("Its copy is not there, or another.")
       }
     }
-    var cursor = try store.lmdb.cursor(store.tables.meta)
-    var isFound = try FieldNameTableRecord.copyPrefix.withUnsafeBytes { try cursor.seek(to: $0) }
-    while isFound, cursor.key.begins(with: FieldNameTableRecord.copyPrefix) {
-      try looking(at: "copy of name table \(hex(cursor.key))") {
-        let id = try FieldNameTableRecord.id(
-          fromKey: cursor.key.from(FieldNameTableRecord.copyPrefix.count))
+    let prefix = FieldNameTableRecord.copyPrefix
+    var walk = try PrefixWalk(prefix, of: store.tables.meta, in: store.lmdb)
+    while try walk.advance() {
+      let key = walk.cursor.key
+      try looking(at: "copy of name table \(hex(key))") {
+        let id = try FieldNameTableRecord.id(fromKey: key.from(prefix.count))
         guard ids.contains(id) else { throw Status.dataLoss("There is no such name table.") }
       }
-      isFound = try cursor.next()
     }
   }
 
@@ -386,7 +378,7 @@ private final class StoreCheck {
     let name = DocumentName(change.path, limit: store.keyLimit)
     let newest =
       try store.record(of: name).map { try DocumentRecord(parsing: $0).sequence }
-      ?? tombstone(of: name)
+      ?? store.tables.tombstonesByName.number(name.key, of: name.path, in: store.lmdb)?.number
     guard let newest, newest >= change.sequence else {
       throw Status.dataLoss(
         "\(change.path.text.legible) has neither a document nor a tombstone as new.")
@@ -407,12 +399,6 @@ private final class StoreCheck {
       sequenceBefore ?? previous.sequence == previous.sequence
     else {
       throw Status.dataLoss("The change before it is not the one it names.")
-    }
-  }
-
-  private func tombstone(of name: DocumentName) throws -> UInt64? {
-    try store.tables.tombstonesByName.entry(name.truncated, of: name.path, in: store.lmdb).map {
-      key, value in try key.withUnsafeBytes { try NumberRecord.decode(value, key: $0) }
     }
   }
 

@@ -18,10 +18,8 @@ package struct StoreConfiguration: Sendable {
   /// Verifies a document's checksum also when it is decoded in place, or is about to be replaced.
   /// Copying a document out always verifies it.
   package var verifiesChecksumsOnRead = false
-  /// Limits of the change log, unless the file has its own; see `ChangeLogRetention`. It is trimmed to
-  /// the smaller of the two.
-  package var changeLogAge = Duration.seconds(3600)
-  package var changeLogBytes = 64 << 20
+  /// Limits of the change log, unless the file has its own.
+  package var retention = ChangeLogRetention(age: .seconds(3600), limitBytes: 64 << 20)
   /// How often to look for expired documents; nil for never.
   package var ttlSweepInterval: Duration? = .seconds(60)
   /// How many threads one long scan, or the decoding of many results, may use; 1 for the caller's
@@ -43,10 +41,6 @@ package struct StoreConfiguration: Sendable {
 }
 
 extension StoreConfiguration {
-  var retention: ChangeLogRetention {
-    ChangeLogRetention(age: changeLogAge, limitBytes: changeLogBytes)
-  }
-
   /// The number of processors, at most four.
   package static let defaultScanThreads = max(1, min(4, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
 }

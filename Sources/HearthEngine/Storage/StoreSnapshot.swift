@@ -23,8 +23,7 @@ struct StoreSnapshot {
 
   /// The stored record of a document, borrowed; nil if there is no such document.
   func record(of name: DocumentName) throws -> UnsafeRawBufferPointer? {
-    guard let (_, record) = try storedEntry(of: name) else { return nil }
-    return record
+    try storedEntry(of: name)?.value
   }
 
   /// A document, copied out; nil if there is none. Throws `dataLoss` if its checksum does not
@@ -77,15 +76,13 @@ struct StoreSnapshot {
   func storedEntry(
     of name: DocumentName
   ) throws -> (key: [UInt8], value: UnsafeRawBufferPointer)? {
-    try tables.documentsByName.entry(name.truncated, of: name.path, in: lmdb)
+    try tables.documentsByName.entry(name.key, of: name.path, in: lmdb)
   }
 
   /// How many documents a collection holds, according to the catalogue.
   func documentCount(inCollection path: ResourcePath) throws -> UInt64 {
     let truncated = keyLimit.catalogueKey(path)
-    return try tables.collectionsByName.entry(truncated, of: path, in: lmdb).map { key, value in
-      try key.withUnsafeBytes { try NumberRecord.decode(value, key: $0) }
-    } ?? 0
+    return try tables.collectionsByName.number(truncated, of: path, in: lmdb)?.number ?? 0
   }
 
   // MARK: The change log
@@ -167,7 +164,7 @@ struct StoreSnapshot {
   /// Moves to the last record that begins at or before `sequence`.
   func seek(_ cursor: inout Cursor, toRecordHolding sequence: UInt64) throws -> Bool {
     let key = KeyLayout.sequenceKey(sequence)
-    if try key.withUnsafeBytes({ try cursor.seek(to: $0) }) {
+    if try cursor.seek(to: key) {
       if try KeyLayout.sequence(fromKey: cursor.key) == sequence { return true }
       return try cursor.previous()
     }

@@ -31,21 +31,18 @@ struct StoreState: Equatable, Sendable {
   }
 
   static func read(_ snapshot: Snapshot, _ tables: Tables) throws -> StoreState {
-    try key.withUnsafeBytes { key in
-      guard let stored = try snapshot.get(tables.meta, key) else { return StoreState() }
-      try RecordFrame.verify(stored, key: key)
-      return try StoreState(parsing: stored)
-    }
+    guard let stored = try snapshot.get(tables.meta, key) else { return StoreState() }
+    try RecordFrame.verify(stored, key: key)
+    return try StoreState(parsing: stored)
   }
 
   func encoded() -> [UInt8] {
-    var record = RecordFrame.room()
-    record.append(littleEndian: lastSequence)
-    record.append(littleEndian: UInt64(bitPattern: lastCommitTime.microseconds))
-    record.append(littleEndian: firstLoggedSequence)
-    record.append(littleEndian: indexedSequence)
-    RecordFrame.seal(&record, key: Self.key)
-    return record
+    RecordFrame.record(under: Self.key) { record in
+      record.append(littleEndian: lastSequence)
+      record.append(littleEndian: UInt64(bitPattern: lastCommitTime.microseconds))
+      record.append(littleEndian: firstLoggedSequence)
+      record.append(littleEndian: indexedSequence)
+    }
   }
 }
 

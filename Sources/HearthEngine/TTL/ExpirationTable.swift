@@ -36,13 +36,6 @@ enum ExpirationTable {
     return documentKey
   }
 
-  static func record(of documentKey: [UInt8], under key: [UInt8]) -> [UInt8] {
-    var record = RecordFrame.room()
-    record += documentKey
-    RecordFrame.seal(&record, key: key)
-    return record
-  }
-
   /// An entry's key without the ordinal.
   static func prefix(_ time: Instant, _ document: [UInt8]) -> [UInt8] {
     var buffer = KeyBuffer()
@@ -96,7 +89,7 @@ struct ExpirationChanges {
         "More than 256 documents that expire at one time share one hash; one of them cannot be stored."
       )
     }
-    plan(free, ExpirationTable.record(of: key, under: free))
+    plan(free, RecordFrame.record(under: free) { $0 += key })
   }
 
   private mutating func plan(_ key: [UInt8], _ value: [UInt8]?) {
@@ -110,12 +103,10 @@ struct ExpirationChanges {
   ) throws -> (stored: [UInt8]?, free: [UInt8]?) {
     let prefix = ExpirationTable.prefix(time, document)
     var entries = planned[prefix] ?? [:]
-    var cursor = try store.lmdb.cursor(store.tables.expirations)
-    var isFound = try prefix.withUnsafeBytes { try cursor.seek(to: $0) }
-    while isFound, cursor.key.begins(with: prefix) {
-      let key = Array(cursor.key)
-      if entries[key] == nil { entries[key] = Array(cursor.value) }
-      isFound = try cursor.next()
+    var walk = try PrefixWalk(prefix, of: store.tables.expirations, in: store.lmdb)
+    while try walk.advance() {
+      let key = Array(walk.cursor.key)
+      if entries[key] == nil { entries[key] = Array(walk.cursor.value) }
     }
     for case (let key, let value?) in entries
     where value.dropFirst(RecordFrame.byteCount).elementsEqual(document) {

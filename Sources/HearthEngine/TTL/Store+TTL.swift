@@ -44,13 +44,7 @@ extension Store {
       rule.cursor = try snapshot.planTTL(by: rule, &plan)
       if rule.cursor == nil { rule.previous = nil }
       rules[rule.collectionID] = rule.cursor == nil && rule.field == nil ? nil : rule
-      for step in plan.steps {
-        if let value = step.value {
-          try transaction.put(tables.expirations, step.key, value)
-        } else {
-          try transaction.delete(tables.expirations, step.key)
-        }
-      }
+      for (key, value) in plan.steps { try transaction.put(tables.expirations, key, value) }
       try transaction.put(tables.meta, TTLPolicies.key, rules.encoded())
     }
   }
@@ -64,23 +58,22 @@ extension StoreSnapshot {
     let prefix = keyLimit.scanPrefix(KeyLayout.groupPrefix(rule.collectionID))
     let start =
       (rule.cursor ?? []).lexicographicallyPrecedes(prefix) ? prefix : rule.cursor ?? prefix
-    var cursor = try lmdb.cursor(tables.documents)
-    var found = try start.withUnsafeBytes { try cursor.seek(to: $0) }
+    var walk = try PrefixWalk(prefix, of: tables.documents, in: lmdb, from: start)
     var seen = 0
-    while found, cursor.key.begins(with: prefix) {
-      if seen == Store.ttlWalkBatch { return Array(cursor.key) }
+    while try walk.advance() {
+      let entry = StoredEntry(key: walk.cursor.key, record: walk.cursor.value)
+      if seen == Store.ttlWalkBatch { return Array(entry.key) }
       seen += 1
       // A sweep does not delete a document by an entry that is left of the previous policy.
       try Status.ignoringDamage {
-        let path = try path(of: StoredEntry(key: cursor.key, record: cursor.value))
+        let path = try path(of: entry)
         // Long collection ids are truncated: other collections may then have the same prefix.
         guard UTF8Order.areEqual(path.parent.id, rule.collectionID) else { return }
-        let body = try body(DocumentRecord(parsing: cursor.value).storedBody)
+        let body = try body(DocumentRecord(parsing: entry.record).storedBody)
         try plan.change(
-          key: Array(cursor.key), from: ExpirationTable.time(in: body, at: rule.previous),
+          key: Array(entry.key), from: ExpirationTable.time(in: body, at: rule.previous),
           to: ExpirationTable.time(in: body, at: rule.field))
       }
-      found = try cursor.next()
     }
     return nil
   }
@@ -108,7 +101,7 @@ extension StoreSnapshot {
     let policies = try TTLPolicies.read(lmdb, tables)
     var expired = ExpiredDocuments()
     var cursor = try lmdb.cursor(tables.expirations)
-    var found = try start.withUnsafeBytes { try cursor.seek(to: $0) }
+    var found = try cursor.seek(to: start)
     while found {
       do {
         let time = try ExpirationTable.time(fromKey: cursor.key)

@@ -43,11 +43,9 @@ package struct TTLPolicies: Equatable, Sendable {
   // MARK: Stored
 
   static func read(_ snapshot: Snapshot, _ tables: Tables) throws -> TTLPolicies {
-    try key.withUnsafeBytes { key in
-      guard let stored = try snapshot.get(tables.meta, key) else { return TTLPolicies() }
-      try RecordFrame.verify(stored, key: key)
-      return try TTLPolicies(parsing: stored)
-    }
+    guard let stored = try snapshot.get(tables.meta, key) else { return TTLPolicies() }
+    try RecordFrame.verify(stored, key: key)
+    return try TTLPolicies(parsing: stored)
   }
 
   init() {}
@@ -55,7 +53,7 @@ package struct TTLPolicies: Equatable, Sendable {
   /// A record that `encoded` returned.
   init(verifying record: [UInt8]) throws {
     self = try record.withUnsafeBytes { record in
-      try Self.key.withUnsafeBytes { try RecordFrame.verify(record, key: $0) }
+      try RecordFrame.verify(record, key: Self.key)
       return try TTLPolicies(parsing: record)
     }
   }
@@ -89,13 +87,12 @@ package struct TTLPolicies: Equatable, Sendable {
   }
 
   func encoded() -> [UInt8] {
-    var record = RecordFrame.room()
-    for rule in rules {
-      record.append(lengthPrefixed: rule.collectionID.utf8)
-      for field in [rule.field, rule.previous] { record.append(namesOf: field) }
-      record.append(lengthPrefixed: rule.cursor ?? [])
+    RecordFrame.record(under: Self.key) { record in
+      for rule in rules {
+        record.append(lengthPrefixed: rule.collectionID.utf8)
+        for field in [rule.field, rule.previous] { record.append(namesOf: field) }
+        record.append(lengthPrefixed: rule.cursor ?? [])
+      }
     }
-    RecordFrame.seal(&record, key: Self.key)
-    return record
   }
 }

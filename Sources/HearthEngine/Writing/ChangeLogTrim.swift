@@ -24,8 +24,7 @@ struct ChangeLogTrim {
       Instant(microseconds: $0.microseconds - retention.ageMicroseconds)
     }
     let statistics = try store.lmdb.statistics(tables.changes)
-    let pages = statistics.branchPages + statistics.leafPages + statistics.overflowPages
-    var excessBytes = pages * store.store.pageSizeBytes - retention.limitBytes
+    var excessBytes = statistics.pages * store.store.pageSizeBytes - retention.limitBytes
     guard excessBytes > 0 || oldestKept != nil else { return ([], nil) }
     var steps: [CommitPlan.Step] = []
     var index = ChangeLogIndex.Trim(store)
@@ -79,8 +78,8 @@ struct ChangeLogTrim {
   private func tombstone(of change: Change, in store: StoreSnapshot) throws -> [UInt8]? {
     let name = DocumentName(change.path, limit: store.keyLimit)
     let table = store.tables.tombstonesByName
-    guard let (key, value) = try table.entry(name.truncated, of: name.path, in: store.lmdb),
-      try key.withUnsafeBytes({ try NumberRecord.decode(value, key: $0) }) == change.sequence
+    guard let (key, sequence) = try table.number(name.key, of: name.path, in: store.lmdb),
+      sequence == change.sequence
     else { return nil }
     return key
   }

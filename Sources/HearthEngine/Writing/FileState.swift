@@ -43,8 +43,9 @@ struct FileState: PlanState {
       name: name, key: name.key.bytes, stored: nil, storedTombstone: tombstone,
       tombstone: tombstone)
     if name.key.isTruncated {
-      document.key = try snapshot.tables.documentsByName.freeKey(name.truncated, in: snapshot.lmdb)
-      { planned.contains($0) }
+      document.key = try snapshot.tables.documentsByName.freeKey(name.key, in: snapshot.lmdb) {
+        planned.contains($0)
+      }
       planned.insert(document.key)
     }
     return document
@@ -188,15 +189,7 @@ extension CommitPlan {
   }
 
   private func put(_ step: Step, to transaction: inout WriteTransaction) throws {
-    try step.key.withUnsafeBytes { key in
-      guard let value = step.value else {
-        try transaction.delete(step.table, key)
-        return
-      }
-      _ = try value.withUnsafeBytes {
-        try transaction.put(step.table, key, $0, append: step.isAppend)
-      }
-    }
+    try transaction.put(step.table, step.key, step.value, append: step.isAppend)
   }
 
   private func catalogueSteps(_ store: StoreSnapshot) throws -> [Step] {
@@ -205,11 +198,8 @@ extension CommitPlan {
     var planned: Set<[UInt8]> = []
     for (path, change) in counts.changes where change != 0 {
       let truncated = store.keyLimit.catalogueKey(path)
-      let entry = try catalogue.entry(truncated, of: path, in: store.lmdb)
-      let old = try entry.map { key, value in
-        try key.withUnsafeBytes { try NumberRecord.decode(value, key: $0) }
-      }
-      let (count, overflow) = Int64(clamping: old ?? 0).addingReportingOverflow(change)
+      let entry = try catalogue.number(truncated, of: path, in: store.lmdb)
+      let (count, overflow) = Int64(clamping: entry?.number ?? 0).addingReportingOverflow(change)
       guard !overflow, count >= 0 else {
         throw Status.dataLoss(
           "The catalogue counts fewer documents in \(path.text) than there are.")
@@ -256,13 +246,13 @@ extension CommitPlan {
     var planned: Set<[UInt8]> = []
     for document in documents where document.tombstone != document.storedTombstone {
       let name = document.name
-      let entry = try table.entry(name.truncated, of: name.path, in: store.lmdb)
+      let entry = try table.entry(name.key, of: name.path, in: store.lmdb)
       guard document.tombstone != 0 else {
         if let entry { steps.append(Step(table: table.table, key: entry.key, value: nil)) }
         continue
       }
       let key =
-        try entry?.key ?? table.freeKey(name.truncated, in: store.lmdb) { planned.contains($0) }
+        try entry?.key ?? table.freeKey(name.key, in: store.lmdb) { planned.contains($0) }
       planned.insert(key)
       steps.append(
         Step(

@@ -56,8 +56,8 @@ struct KeyDocumentationTests {
     value("\"dune\" descending", .string("dune"), descending: true)
 
     let long = ResourcePath(relative: "books/dune/pages/the-first-page")
-    examples.append(("full", DocumentKey(long).bytes))
-    examples.append(("cut at 24", DocumentKey(long, limit: KeyLimit(24)).bytes))
+    examples.append(("full", KeyLimit.standard.documentKey(long).bytes))
+    examples.append(("cut at 24", KeyLimit(24).documentKey(long).bytes))
     try check("KeyEncoding.md", examples)
   }
 
@@ -74,8 +74,8 @@ struct KeyDocumentationTests {
     try check(
       "StorageLayout.md",
       [
-        ("books/dune", DocumentKey(dune).bytes),
-        ("books/dune/pages/7", DocumentKey(page).bytes),
+        ("books/dune", KeyLimit.standard.documentKey(dune).bytes),
+        ("books/dune/pages/7", KeyLimit.standard.documentKey(page).bytes),
         ("the collection books", KeyLayout.collectionPrefix(dune.parent)),
         ("the collection books/dune/pages", KeyLayout.collectionPrefix(page.parent)),
         ("the group pages", KeyLayout.groupPrefix("pages")),

@@ -319,7 +319,7 @@ extension ListenerRegistry {
   }
 
   @Test func `that the log was too short is told even to who is slow`() throws {
-    let fixture = try StoreFixture { $0.changeLogBytes = 0 }
+    let fixture = try StoreFixture { $0.retention.limitBytes = 0 }
     let registry = registry(fixture)
     for number in 0..<5 {
       try commit(fixture, try fixture.set("a/1", ("n", .integer(Int64(number)))))
@@ -577,7 +577,7 @@ extension ListenerRegistry {
   }
 
   @Test func `a log trimmed behind a slow registry loses nothing: views are read anew`() throws {
-    let fixture = try StoreFixture { $0.changeLogBytes = 0 }
+    let fixture = try StoreFixture { $0.retention.limitBytes = 0 }
     let registry = registry(fixture)
     try commit(
       fixture, try fixture.set("a/1", ("n", .null)), try fixture.set("a/2", ("n", .null)),

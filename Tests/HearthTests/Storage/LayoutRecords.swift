@@ -7,7 +7,7 @@ enum LayoutRecords {
     let books = ResourcePath(["books"])
     let catalogueKey = KeyLimit.standard.catalogueKey(books)
     let dune = books.appending("dune")
-    let duneKey = DocumentKey(dune)
+    let duneKey = KeyLimit.standard.documentKey(dune)
     var log = ChangeRecord.Builder()
     let time = Instant(microseconds: 1_600_000_000_000_000)
     log.append(
@@ -32,7 +32,7 @@ enum LayoutRecords {
     rules["sessions"] = TTLPolicies.Rule(
       collectionID: "sessions", field: FieldSegments(["until"]))
     let list = ChangeLogIndex.list([258, 261, 300], of: ChangeLogIndex.prefix(books, .standard))
-    let session = DocumentKey(ResourcePath(relative: "sessions/7")).bytes
+    let session = KeyLimit.standard.documentKey(ResourcePath(relative: "sessions/7")).bytes
     let due = ExpirationTable.prefix(Instant(microseconds: 1), session) + [0]
     func nameTable(_ fields: MapValue) -> (UInt32, [UInt8])? {
       try? DocumentBody(encoding: fields).withBytes { bytes in
@@ -50,16 +50,18 @@ enum LayoutRecords {
       ("pages and title", ofBooks.map { FieldNameTableRecord.key($0.0) } ?? []),
       (
         "of pages and title",
-        ofBooks.map { FieldNameTableRecord.record($0.1, key: FieldNameTableRecord.key($0.0)) }
-          ?? []
+        ofBooks.map { id, head in
+          RecordFrame.record(under: FieldNameTableRecord.key(id)) { $0 += head }
+        } ?? []
       ),
       (
         "of size with height and width",
-        ofShelves.map { FieldNameTableRecord.record($0.1, key: FieldNameTableRecord.key($0.0)) }
-          ?? []
+        ofShelves.map { id, head in
+          RecordFrame.record(under: FieldNameTableRecord.key(id)) { $0 += head }
+        } ?? []
       ),
       ("sessions/7 at 1 µs", due),
-      ("of sessions/7", ExpirationTable.record(of: session, under: due)),
+      ("of sessions/7", RecordFrame.record(under: due) { $0 += session }),
       ("sessions expire by until", rules.encoded()),
       (
         "books holds 2 documents",
@@ -87,7 +89,7 @@ enum LayoutRecords {
       "books", [.init("author", .ascending), .init("year", .descending)])
     let tags = IndexDefinition("books", scope: .group, [.init("tags", .contains)])
     let building = IndexState.building(
-      documents: 2, upTo: DocumentKey(ResourcePath(["books", "dune"])).bytes)
+      documents: 2, upTo: KeyLimit.standard.documentKey(ResourcePath(["books", "dune"])).bytes)
     return [
       ("of 5.0", value(.double)),
       ("of 5 and -0.0", value(.exact, .negativeZero)),

@@ -18,7 +18,7 @@ import Testing
       case .colliding: configuration.keyLimit = KeyLimit(24) { _ in 7 }
       }
       configuration.poisonsBorrowedBytes = self == .poisoned || self == .cutAndPoisoned
-      configuration.changeLogBytes = 48 << 10
+      configuration.retention.limitBytes = 48 << 10
     }
   }
 

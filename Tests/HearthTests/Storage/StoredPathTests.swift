@@ -106,7 +106,7 @@ import Testing
     ) { $0 = record.bytes }
     readAll(fixture.store)
     // The writer trims the log when it commits.
-    try fixture.reopen { $0.changeLogBytes = 0 }
+    try fixture.reopen { $0.retention.limitBytes = 0 }
     for outcome in fixture.commitTogether([[try fixture.set("c/2", ("n", .integer(1)))]]) {
       if case .failure(let status) = outcome { #expect(status.code == .dataLoss) }
     }

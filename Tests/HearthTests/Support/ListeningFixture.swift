@@ -36,7 +36,7 @@ final class ListeningFixture {
     case .store, .shortKeys:
       let fixture = try StoreFixture {
         $0.keyLimit = kind == .store ? .standard : KeyLimit(24)
-        if isLogShort { $0.changeLogBytes = 0 }
+        if isLogShort { $0.retention.limitBytes = 0 }
       }
       (stored, clock, memory) = (fixture, fixture.clock, nil)
     case .memory, .late:

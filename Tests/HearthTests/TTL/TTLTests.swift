@@ -197,7 +197,7 @@ struct TTLTests {
     let document = fixture.name("s/1").key.bytes
     let key = ExpirationTable.prefix(Instant(microseconds: 7), document) + [0]
     try fixture.store.replaceRecord(fixture.store.tables.expirations, key) {
-      $0 = ExpirationTable.record(of: document, under: key)
+      $0 = RecordFrame.record(under: key) { $0 += document }
     }
     let sweeper = sweeper(fixture)
     defer { sweeper.close() }

@@ -41,7 +41,7 @@ import Testing
 
   @Test func `the log keeps as many bytes as it may, and few more`() throws {
     let limit = 256 << 10
-    let fixture = try StoreFixture { $0.changeLogBytes = limit }
+    let fixture = try StoreFixture { $0.retention.limitBytes = limit }
     let text = Value.string(String(repeating: "x", count: 300))
     for round in 0..<200 {
       try commit(
@@ -56,17 +56,17 @@ import Testing
   }
 
   @Test func `a file's retention holds, whatever the settings of a writer`() throws {
-    let fixture = try StoreFixture { $0.changeLogBytes = 0 }
+    let fixture = try StoreFixture { $0.retention.limitBytes = 0 }
     let own = ChangeLogRetention(age: .seconds(60), limitBytes: 1 << 30)
     try fixture.store.setRetention(own)
     for number in 0..<5 { try commit(fixture, [try fixture.set("a/\(number)", ("n", .null))]) }
     #expect(try firstLogged(fixture) == 1)
-    try fixture.reopen { $0.changeLogAge = .zero }
+    try fixture.reopen { $0.retention.age = .zero }
     #expect(try fixture.store.read { try $0.retention() } == own)
     try commit(fixture, [try fixture.set("a/5", ("n", .null))])
     #expect(try firstLogged(fixture) == 1)
     fixture.clock.advance(by: 61_000_000)
-    try fixture.reopen { $0.changeLogAge = .seconds(1 << 30) }
+    try fixture.reopen { $0.retention.age = .seconds(1 << 30) }
     try commit(fixture, [try fixture.set("a/6", ("n", .null))])
     #expect(try firstLogged(fixture) == 7)
     // A default is set once, and nothing is stored twice.
@@ -124,7 +124,7 @@ import Testing
 
   @Test func `what is older than the window goes, with its tombstones, and tokens with it`() throws
   {
-    let fixture = try StoreFixture { $0.changeLogAge = .seconds(60) }
+    let fixture = try StoreFixture { $0.retention.age = .seconds(60) }
     try commit(
       fixture, [try fixture.set("a/1", ("n", .null)), try fixture.set("a/2", ("n", .null))])
     try commit(fixture, [fixture.delete("a/1")])
@@ -165,7 +165,7 @@ import Testing
 
   @Test func `the log stays within its bytes, whatever is written at once`() throws {
     let limit = 128 << 10
-    let fixture = try StoreFixture { $0.changeLogBytes = limit }
+    let fixture = try StoreFixture { $0.retention.limitBytes = limit }
     let text = String(repeating: "x", count: 400)
     var largest = 0
     for round in 0..<40 {
@@ -197,7 +197,7 @@ import Testing
         })
       try commit(fixture, (0..<100).map { fixture.delete("a/\(start)-\($0)") })
     }
-    try fixture.reopen { $0.changeLogBytes = 0 }
+    try fixture.reopen { $0.retention.limitBytes = 0 }
     let before = try fixture.store.read { try $0.lmdb.statistics($0.tables.changes).entries }
     try commit(fixture, [try fixture.set("b/1", ("n", .null))])
     let after = try fixture.store.read { try $0.lmdb.statistics($0.tables.changes).entries }

@@ -235,8 +235,8 @@ extension FirestoreSettings {
     settings.store.verifiesChecksumsOnRead = verifiesChecksumsOnRead
     settings.store.scanThreads = max(1, min(maxQueryThreads, 64))
     settings.store.allowsRemoteFileSystem = allowsRemoteFileSystem
-    settings.store.changeLogAge = changeLogRetention
-    settings.store.changeLogBytes = changeLogLimitBytes
+    settings.store.retention = ChangeLogRetention(
+      age: changeLogRetention, limitBytes: changeLogLimitBytes)
     settings.store.ttlSweepInterval = ttlSweepInterval
     settings.queueLimitBytes = queueLimitBytes
     settings.store.commitTime.maximumLead = maximumClockLead

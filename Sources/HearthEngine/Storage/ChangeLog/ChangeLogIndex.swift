@@ -126,9 +126,7 @@ enum ChangeLogIndex {
   static func prefix(
     _ collection: UnsafeRawBufferPointer, _ limit: KeyLimit
   ) throws(Status) -> [UInt8] {
-    guard let text = String(storedUTF8: collection) else {
-      throw .dataLoss("Stored text is not UTF-8.")
-    }
+    let text = try String(ofStored: collection)
     let path = ResourcePath(relative: text)
     guard path.isCollection else { throw .dataLoss("A change is in no collection: \(text)") }
     return prefix(path, limit)
@@ -137,9 +135,9 @@ enum ChangeLogIndex {
   /// Makes a list of at least one record.
   static func list(_ records: [UInt64], of prefix: [UInt8]) -> Step {
     let key = prefix + KeyLayout.sequenceKey(records[0])
-    var value = RecordFrame.room()
-    for (one, next) in zip(records, records.dropFirst()) { value.append(varint: next - one) }
-    RecordFrame.seal(&value, key: key)
+    let value = RecordFrame.record(under: key) { value in
+      for (one, next) in zip(records, records.dropFirst()) { value.append(varint: next - one) }
+    }
     return (key, value)
   }
 
@@ -203,7 +201,7 @@ extension Cursor {
   /// none.
   mutating func seek(toListHolding record: UInt64, of prefix: [UInt8]) throws -> Bool {
     let key = prefix + KeyLayout.sequenceKey(record)
-    if try key.withUnsafeBytes({ try seek(to: $0) }) {
+    if try seek(to: key) {
       if key.withUnsafeBytes({ self.key.elementsEqual($0) }) { return true }
       guard try previous() else { return false }
     } else {

@@ -24,10 +24,7 @@ public struct ChangeLogRetention: Sendable, Hashable {
   static let key = Array("retention".utf8)
 
   /// The age, of at most some 35,000 years.
-  var ageMicroseconds: Int64 {
-    let (seconds, attoseconds) = age.components
-    return min(max(seconds, 0), 1 << 40) * 1_000_000 + attoseconds / 1_000_000_000_000
-  }
+  var ageMicroseconds: Int64 { age.clampedMicroseconds }
 
   /// Less than a result takes that is read in parts: a minute, or 16 MiB of changes.
   var isShort: Bool { ageMicroseconds < 60_000_000 || limitBytes < 16 << 20 }
@@ -41,22 +38,19 @@ public struct ChangeLogRetention: Sendable, Hashable {
 
   /// Nil if none was set for this file.
   static func read(_ snapshot: Snapshot, _ tables: Tables) throws -> ChangeLogRetention? {
-    try key.withUnsafeBytes { key in
-      guard let stored = try snapshot.get(tables.meta, key) else { return nil }
-      try RecordFrame.verify(stored, key: key)
-      var reader = ByteCursor(try RecordFrame.open(stored).payload)
-      return ChangeLogRetention(
-        age: .microseconds(Int64(bitPattern: try reader.fixed64())),
-        limitBytes: Int(clamping: try reader.fixed64()))
-    }
+    guard let stored = try snapshot.get(tables.meta, key) else { return nil }
+    try RecordFrame.verify(stored, key: key)
+    var reader = ByteCursor(try RecordFrame.open(stored).payload)
+    return ChangeLogRetention(
+      age: .microseconds(Int64(bitPattern: try reader.fixed64())),
+      limitBytes: Int(clamping: try reader.fixed64()))
   }
 
   func encoded() -> [UInt8] {
-    var record = RecordFrame.room()
-    record.append(littleEndian: UInt64(bitPattern: ageMicroseconds))
-    record.append(littleEndian: UInt64(max(0, limitBytes)))
-    RecordFrame.seal(&record, key: Self.key)
-    return record
+    RecordFrame.record(under: Self.key) { record in
+      record.append(littleEndian: UInt64(bitPattern: ageMicroseconds))
+      record.append(littleEndian: UInt64(max(0, limitBytes)))
+    }
   }
 }
 
@@ -71,11 +65,7 @@ extension Store {
     try write { transaction in
       let stored = try ChangeLogRetention.read(transaction.snapshot, tables)
       if stored == retention || isDefault && stored != nil { return }
-      if let retention {
-        try transaction.put(tables.meta, ChangeLogRetention.key, retention.encoded())
-      } else {
-        try transaction.delete(tables.meta, ChangeLogRetention.key)
-      }
+      try transaction.put(tables.meta, ChangeLogRetention.key, retention?.encoded())
     }
   }
 }

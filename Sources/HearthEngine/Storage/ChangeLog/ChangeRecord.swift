@@ -225,7 +225,7 @@ extension ByteCursor {
 
 extension String {
   /// Throws `dataLoss` if it is not UTF-8.
-  fileprivate init(ofStored bytes: UnsafeRawBufferPointer) throws(Status) {
+  init(ofStored bytes: UnsafeRawBufferPointer) throws(Status) {
     guard let text = String(storedUTF8: bytes) else {
       throw .dataLoss("Stored text is not UTF-8.")
     }

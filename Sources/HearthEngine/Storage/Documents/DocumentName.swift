@@ -3,14 +3,12 @@ internal import LMDB
 /// A document's path and its key, so that neither is made twice.
 struct DocumentName: Hashable, Sendable {
   let path: ResourcePath
-  let key: DocumentKey
+  let key: TruncatedKey
 
   init(_ path: ResourcePath, limit: KeyLimit) {
     self.path = path
-    key = DocumentKey(path, limit: limit)
+    key = limit.documentKey(path)
   }
-
-  var truncated: TruncatedKey { (key.bytes, key.isTruncated) }
 
   static func == (lhs: DocumentName, rhs: DocumentName) -> Bool {
     lhs.key.bytes == rhs.key.bytes && (!lhs.key.isTruncated || lhs.path == rhs.path)

@@ -69,13 +69,9 @@ struct FieldNameTableBuilder {
     _ id: UInt32, _ names: FieldNames, _ inner: [FieldNames], key document: [UInt8]
   ) throws -> PinnedNameTable?? {
     let key = FieldNameTableRecord.key(id)
-    let stored = try key.withUnsafeBytes { try store.lmdb.get(store.tables.nameTables, $0) }
-    if let stored {
+    if let stored = try store.lmdb.get(store.tables.nameTables, key) {
       // A damaged table is not used for new documents.
-      return .some(
-        try? key.withUnsafeBytes {
-          try PinnedNameTable(copying: RecordFrame.payload(of: stored, key: $0))
-        })
+      return .some(try? PinnedNameTable(copying: RecordFrame.payload(of: stored, key: key)))
     }
     let head = FieldNameTable.head(names, inner: inner)
     guard head.count <= FieldNameTable.byteLimit else { return .some(nil) }

@@ -17,15 +17,8 @@ enum FieldNameTableRecord {
     _ id: UInt32, _ head: [UInt8], _ tables: Tables
   ) -> [(table: Table, key: [UInt8], value: [UInt8])] {
     [(tables.nameTables, key(id)), (tables.meta, copyKey(id))].map { table, key in
-      (table, key, record(head, key: key))
+      (table, key, RecordFrame.record(under: key) { $0 += head })
     }
-  }
-
-  static func record(_ head: [UInt8], key: [UInt8]) -> [UInt8] {
-    var record = RecordFrame.room()
-    record += head
-    RecordFrame.seal(&record, key: key)
-    return record
   }
 
   static func id(fromKey key: UnsafeRawBufferPointer) throws(Status) -> UInt32 {
@@ -75,12 +68,9 @@ extension StoreSnapshot {
     var damage: Status?
     for (table, key) in positions {
       do {
-        let nameTable: UnsafePointer<FieldNameTable>? = try key.withUnsafeBytes { key in
-          try lmdb.get(table, key).map {
-            try store.nameTables.learn(id, RecordFrame.payload(of: $0, key: key))
-          }
+        if let record = try lmdb.get(table, key) {
+          return try store.nameTables.learn(id, RecordFrame.payload(of: record, key: key))
         }
-        if let nameTable { return nameTable }
       } catch let status as Status {
         damage = status
       }

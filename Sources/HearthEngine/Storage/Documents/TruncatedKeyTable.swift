@@ -15,9 +15,7 @@ struct TruncatedKeyTable: Sendable {
     _ truncated: TruncatedKey, of path: ResourcePath, in snapshot: Snapshot
   ) throws -> (key: [UInt8], value: UnsafeRawBufferPointer)? {
     if !truncated.isTruncated {
-      return try truncated.bytes.withUnsafeBytes { try snapshot.get(table, $0) }.map {
-        (truncated.bytes, $0)
-      }
+      return try snapshot.get(table, truncated.bytes).map { (truncated.bytes, $0) }
     }
     let text = path.text
     var result: (key: [UInt8], value: UnsafeRawBufferPointer)?
@@ -29,9 +27,19 @@ struct TruncatedKeyTable: Sendable {
     return result
   }
 
+  /// The key and the number of a path's entry, in a table of numbers; nil if there is none.
+  func number(
+    _ truncated: TruncatedKey, of path: ResourcePath, in snapshot: Snapshot
+  ) throws -> (key: [UInt8], number: UInt64)? {
+    try entry(truncated, of: path, in: snapshot).map { key, value in
+      (key, try key.withUnsafeBytes { try NumberRecord.decode(value, key: $0) })
+    }
+  }
+
   /// The key for a new entry: the first ordinal that is neither in the table nor `isPlanned`.
   func freeKey(
-    _ truncated: TruncatedKey, in snapshot: Snapshot, isPlanned: ([UInt8]) -> Bool
+    _ truncated: TruncatedKey, in snapshot: Snapshot,
+    isPlanned: ([UInt8]) -> Bool = { _ in false }
   ) throws -> [UInt8] {
     guard truncated.isTruncated else { return truncated.bytes }
     var taken: Set<UInt8> = []
@@ -53,7 +61,7 @@ struct TruncatedKeyTable: Sendable {
   ) throws {
     var cursor = try snapshot.cursor(table)
     let hashed = truncated.bytes.dropLast()
-    var found = try truncated.bytes.withUnsafeBytes { try cursor.seek(to: $0) }
+    var found = try cursor.seek(to: truncated.bytes)
     while found, cursor.key.count == truncated.bytes.count, cursor.key.starts(with: hashed) {
       guard try body(Array(cursor.key), cursor.value) else { return }
       found = try cursor.next()
@@ -70,11 +78,10 @@ enum NumberRecord {
   static func encode(_ number: UInt64, path: ResourcePath, key: [UInt8], isTruncated: Bool)
     -> [UInt8]
   {
-    var record = RecordFrame.room()
-    record.append(littleEndian: number)
-    if isTruncated { record.append(contentsOf: path.text.utf8) }
-    RecordFrame.seal(&record, key: key)
-    return record
+    RecordFrame.record(under: key) { record in
+      record.append(littleEndian: number)
+      if isTruncated { record.append(contentsOf: path.text.utf8) }
+    }
   }
 
   static func decode(

@@ -1,5 +1,4 @@
 import Foundation
-
 internal import LMDB
 
 /// Begins a new history in a file that may have lost commits with the system's memory.
@@ -31,20 +30,13 @@ enum BootMark {
       let found = try mark(StoreSnapshot(transaction.snapshot, store))
       guard isDue(found) else { return }
       if found != nil { try History.begin(&transaction, in: store) }
-      if isWeak {
-        var record = RecordFrame.room() + boot
-        RecordFrame.seal(&record, key: key)
-        try transaction.put(store.tables.meta, key, record)
-      } else {
-        try transaction.delete(store.tables.meta, key)
-      }
+      let record = isWeak ? RecordFrame.record(under: key) { $0 += boot } : nil
+      try transaction.put(store.tables.meta, key, record)
     }
   }
 
   private static func mark(_ snapshot: StoreSnapshot) throws -> [UInt8]? {
-    try key.withUnsafeBytes { key in
-      try snapshot.lmdb.get(snapshot.tables.meta, key)
-        .map { Array(try RecordFrame.payload(of: $0, key: key)) }
-    }
+    try snapshot.lmdb.get(snapshot.tables.meta, key)
+      .map { Array(try RecordFrame.payload(of: $0, key: key)) }
   }
 }

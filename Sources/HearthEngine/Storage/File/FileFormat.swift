@@ -45,19 +45,17 @@ struct FileFormat: Sendable {
 
   /// The version in the file; nil for a new file.
   private func found(_ snapshot: Snapshot, _ tables: Tables) throws -> UInt8? {
-    try Self.key.withUnsafeBytes { key in
-      guard let stored = try snapshot.get(tables.meta, key) else { return nil }
-      try RecordFrame.verify(stored, key: key)
-      let found = stored[0] & 0x0F
-      guard found > 0 else { throw Status.dataLoss("The file has no format version.") }
-      guard found <= version else {
-        throw Status(
-          .failedPrecondition,
-          "The file has format version \(found) and was written by a newer Hearth; this one reads "
-            + "up to version \(version).")
-      }
-      return found
+    guard let stored = try snapshot.get(tables.meta, Self.key) else { return nil }
+    try RecordFrame.verify(stored, key: Self.key)
+    let found = stored[0] & 0x0F
+    guard found > 0 else { throw Status.dataLoss("The file has no format version.") }
+    guard found <= version else {
+      throw Status(
+        .failedPrecondition,
+        "The file has format version \(found) and was written by a newer Hearth; this one reads "
+          + "up to version \(version).")
     }
+    return found
   }
 
   /// Upgrades an open file to this version. Throws `failedPrecondition` for a newer file, and for a
@@ -107,7 +105,7 @@ struct FileFormat: Sendable {
   }
 
   private func versionNow(_ snapshot: Snapshot, _ tables: Tables) throws -> UInt8? {
-    try Self.key.withUnsafeBytes { try snapshot.get(tables.meta, $0) }?.first.map { $0 & 0x0F }
+    try snapshot.get(tables.meta, Self.key)?.first.map { $0 & 0x0F }
   }
 
   private func upgraded(to now: UInt8) -> Status {
@@ -125,12 +123,8 @@ struct FileFormat: Sendable {
 
   private func write(to transaction: inout WriteTransaction, _ store: Store) throws {
     var record = [version, 0, 0, 0, 0]
-    let created = try Self.key.withUnsafeBytes { key in
-      try transaction.snapshot.get(store.tables.meta, key)
-        .map { Array($0.from(RecordFrame.byteCount)) }
-    }
-    if let created {
-      record += created
+    if let stored = try transaction.snapshot.get(store.tables.meta, Self.key) {
+      record += stored.from(RecordFrame.byteCount)
     } else {
       record.append(littleEndian: UInt64(bitPattern: store.configuration.now().microseconds))
     }
@@ -151,23 +145,19 @@ struct History: Equatable, Sendable {
   var isRestored = false
 
   static func read(_ snapshot: StoreSnapshot) throws -> History {
-    try FileFormat.key.withUnsafeBytes { key in
-      // An empty database that is opened read-only has none.
-      guard let stored = try snapshot.lmdb.get(snapshot.tables.meta, key) else {
-        return History(id: .earliest)
-      }
-      let payload = stored.from(RecordFrame.byteCount)
-      var cursor = ByteCursor(payload)
-      let id = Instant(microseconds: Int64(bitPattern: try cursor.fixed64()))
-      return History(id: id, isRestored: payload.count > 8)
+    // An empty database that is opened read-only has none.
+    guard let stored = try snapshot.lmdb.get(snapshot.tables.meta, FileFormat.key) else {
+      return History(id: .earliest)
     }
+    let payload = stored.from(RecordFrame.byteCount)
+    var cursor = ByteCursor(payload)
+    let id = Instant(microseconds: Int64(bitPattern: try cursor.fixed64()))
+    return History(id: id, isRestored: payload.count > 8)
   }
 
   /// Gives a file a new history.
   static func begin(_ transaction: inout WriteTransaction, in store: Store) throws {
-    let stored = try FileFormat.key.withUnsafeBytes { key in
-      try transaction.snapshot.get(store.tables.meta, key).map { Array($0) }
-    }
+    let stored = try transaction.snapshot.get(store.tables.meta, FileFormat.key).map { Array($0) }
     guard let stored, stored.count >= RecordFrame.byteCount + 8 else {
       throw Status.dataLoss("The file has no format version.")
     }
@@ -185,7 +175,11 @@ struct History: Equatable, Sendable {
 }
 
 extension WriteTransaction {
-  mutating func put(_ table: Table, _ key: [UInt8], _ value: [UInt8], append: Bool = false) throws {
+  /// Puts an entry, or deletes it if the value is nil.
+  mutating func put(
+    _ table: Table, _ key: [UInt8], _ value: [UInt8]?, append: Bool = false
+  ) throws {
+    guard let value else { return try delete(table, key) }
     let (keyCount, valueCount) = (key.count, value.count)
     try key.withUnsafeBufferPointer { key in
       try value.withUnsafeBufferPointer { value in
@@ -198,5 +192,21 @@ extension WriteTransaction {
 
   mutating func delete(_ table: Table, _ key: [UInt8]) throws {
     _ = try key.withUnsafeBytes { try delete(table, $0) }
+  }
+}
+
+extension Snapshot {
+  func get(_ table: Table, _ key: [UInt8]) throws(LMDBError) -> UnsafeRawBufferPointer? {
+    try key.withUnsafeBufferPointer { key throws(LMDBError) in
+      try get(table, UnsafeRawBufferPointer(key))
+    }
+  }
+}
+
+extension Cursor {
+  mutating func seek(to key: [UInt8]) throws(LMDBError) -> Bool {
+    try key.withUnsafeBufferPointer { key throws(LMDBError) in
+      try seek(to: UnsafeRawBufferPointer(key))
+    }
   }
 }

@@ -48,22 +48,30 @@ struct Lease: Sendable {
   }
 
   private func read(_ snapshot: StoreSnapshot) throws -> (holder: UInt64, end: Int64)? {
-    try key.withUnsafeBytes { key in
-      guard let stored = try snapshot.lmdb.get(snapshot.tables.meta, key) else { return nil }
-      var reader = ByteCursor(try RecordFrame.payload(of: stored, key: key))
-      return (try reader.fixed64(), Int64(bitPattern: try reader.fixed64()))
-    }
+    guard let stored = try snapshot.lmdb.get(snapshot.tables.meta, key) else { return nil }
+    var reader = ByteCursor(try RecordFrame.payload(of: stored, key: key))
+    return (try reader.fixed64(), Int64(bitPattern: try reader.fixed64()))
   }
 
   func giveBack(_ transaction: inout WriteTransaction, in store: Store) throws {
     try transaction.delete(store.tables.meta, key)
   }
 
+  /// Gives it back in a commit of its own, if it is held.
+  func giveBackIfHeld(in store: Store) throws {
+    try store.write { transaction in
+      if try isHeld(in: StoreSnapshot(transaction.snapshot, store)) {
+        try giveBack(&transaction, in: store)
+      }
+    }
+  }
+
   func take(_ transaction: inout WriteTransaction, in store: Store) throws {
-    var record = RecordFrame.room()
-    record.append(littleEndian: holder)
-    record.append(littleEndian: UInt64(bitPattern: now().microseconds &+ Self.microseconds))
-    RecordFrame.seal(&record, key: key)
+    let end = now().microseconds &+ Self.microseconds
+    let record = RecordFrame.record(under: key) { record in
+      record.append(littleEndian: holder)
+      record.append(littleEndian: UInt64(bitPattern: end))
+    }
     try transaction.put(store.tables.meta, key, record)
   }
 }

@@ -113,10 +113,8 @@ final class MemoryFolder: Sendable {
   }
 
   private static func isOurs(_ name: String, _ prefix: String) -> Bool {
-    let utf8 = Array(name.utf8)
-    let prefix = Array(prefix.utf8)
-    return utf8.count == prefix.count + 6 && utf8.starts(with: prefix)
-      && utf8.dropFirst(prefix.count).allSatisfy { $0.isASCIIAlphanumeric }
+    name.utf8.count == prefix.utf8.count + 6 && name.utf8.starts(with: prefix.utf8)
+      && name.utf8.suffix(6).allSatisfy { $0.isASCIIAlphanumeric }
   }
 
   /// - Parameter isUnfinished: The folder is of a process that ended while making it, if it is older

@@ -108,23 +108,15 @@ extension Status {
     cause = error
   }
 
-  init(reading error: LMDBError) {
-    if let status = Status(ofEnvironment: error) {
-      self = status
-      return
-    }
-    self.init(Status.code(of: error), "Reading failed. \(error.message)", cause: error)
-  }
+  init(reading error: LMDBError) { self.init(error, "Reading failed.") }
 
   /// For a failed write of which nothing was applied.
-  init(writing error: LMDBError) {
-    if let status = Status(ofEnvironment: error) {
-      self = status
-      return
-    }
-    self.init(
-      Status.code(of: error), "Writing failed and nothing was applied. \(error.message)",
-      cause: error)
+  init(writing error: LMDBError) { self.init(error, "Writing failed and nothing was applied.") }
+
+  private init(_ error: LMDBError, _ sentence: String) {
+    self =
+      Status(ofEnvironment: error)
+      ?? Status(Status.code(of: error), "\(sentence) \(error.message)", cause: error)
   }
 
   /// For a commit whose flush failed: it may or may not be on disk.

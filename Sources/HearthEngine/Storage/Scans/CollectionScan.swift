@@ -49,7 +49,9 @@ final class CollectionScan {
     guard !isDescending, let leaves = try store.lmdb.leaves(store.tables.documents) else {
       return nil
     }
-    return ParallelCollectionScan(leaves, walk.lowest, walk.end, of: collection, in: store)
+    // No document's key begins with FF.
+    return ParallelCollectionScan(
+      leaves, walk.lowest, walk.end ?? [0xFF], of: collection, in: store)
   }
 
   func next() throws -> ScannedDocument? {

@@ -27,25 +27,18 @@ extension StoreSnapshot {
   /// In the order of keys. A position is a key, of a document that may have been deleted since.
   func page(after position: [UInt8]?, _ limits: PageLimits) throws -> DocumentPage {
     var page = DocumentPage()
-    var cursor = try lmdb.cursor(tables.documents)
-    var isAtEntry: Bool
-    if let position {
-      isAtEntry = try position.withUnsafeBytes { try cursor.seek(to: $0) }
-      if isAtEntry, position.elementsEqual(cursor.key) { isAtEntry = try cursor.next() }
-    } else {
-      isAtEntry = try cursor.first()
-    }
+    var walk = try PrefixWalk([], of: tables.documents, in: lmdb, from: position)
     var byteCount = 0
-    while isAtEntry {
-      let entry = StoredEntry(key: cursor.key, record: cursor.value)
+    while try walk.advance() {
+      let entry = StoredEntry(key: walk.cursor.key, record: walk.cursor.value)
+      if page.documents.isEmpty, let position, entry.key.elementsEqual(position) { continue }
       let document = try copy(entry, path: path(of: entry))
       page.documents.append(document)
       byteCount += document.body.bytes.count
       if page.documents.count >= limits.count || byteCount >= limits.byteCount {
-        page.next = Array(cursor.key)
+        page.next = Array(entry.key)
         break
       }
-      isAtEntry = try cursor.next()
     }
     return page
   }

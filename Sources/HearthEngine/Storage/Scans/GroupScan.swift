@@ -37,7 +37,7 @@ final class GroupScan {
   func next() throws -> ScannedDocument? {
     if !hasStarted {
       hasStarted = true
-      try moved(prefix.withUnsafeBytes { try main.seek(to: $0) })
+      try moved(main.seek(to: prefix))
     }
     while true {
       guard mainIsValid else { return try waiting.next(before: nil) }
@@ -92,7 +92,7 @@ final class GroupScan {
   /// Moves behind a collection.
   private func skip(_ prefix: [UInt8]) throws {
     guard let behind = KeyLayout.end(ofPrefix: prefix) else { return try moved(false) }
-    try moved(behind.withUnsafeBytes { try main.seek(to: $0) })
+    try moved(main.seek(to: behind))
   }
 
   private func moved(_ found: Bool) throws {

@@ -13,7 +13,7 @@ struct ParallelCollectionScan {
 
   private let leaves: LeafReader
   private let lowest: [UInt8]
-  private let end: [UInt8]?
+  private let end: [UInt8]
   private let collection: ResourcePath
   private let store: StoreSnapshot
   /// The length of truncated keys. Copied here, because threads that count references to one object
@@ -22,7 +22,7 @@ struct ParallelCollectionScan {
 
   /// - Parameter end: All keys are below it.
   init(
-    _ leaves: LeafReader, _ lowest: [UInt8], _ end: [UInt8]?, of collection: ResourcePath,
+    _ leaves: LeafReader, _ lowest: [UInt8], _ end: [UInt8], of collection: ResourcePath,
     in store: StoreSnapshot
   ) {
     self.leaves = leaves
@@ -44,7 +44,7 @@ struct ParallelCollectionScan {
     var partition: Partition?
     var isWanted = true
     try lowest.withUnsafeBytes { lowest in
-      try withEnd { end in
+      try end.withUnsafeBytes { end in
         try leaves.forEachPage(from: lowest, below: end) { page, separator in
           guard let last = partition else {
             partition = Partition(first: page, isWhole: false)
@@ -113,11 +113,6 @@ struct ParallelCollectionScan {
 
   private func isInside(_ key: UnsafeRawBufferPointer) -> Bool {
     lowest.withUnsafeBytes { UTF8Order.compare(key, $0) >= 0 }
-      && withEnd { end in end.map { UTF8Order.compare(key, $0) < 0 } ?? true }
-  }
-
-  private func withEnd<R>(_ body: (UnsafeRawBufferPointer?) throws -> R) rethrows -> R {
-    guard let end else { return try body(nil) }
-    return try end.withUnsafeBytes { try body($0) }
+      && end.withUnsafeBytes { UTF8Order.compare(key, $0) < 0 }
   }
 }

@@ -18,8 +18,6 @@ struct PathOrderMerge {
     if let head = try rest() { sources.append(Source(head: head, rest: rest)) }
   }
 
-  var isEmpty: Bool { sources.isEmpty }
-
   /// The least waiting document, if it sorts before everything at or below `bound`. Nil means no
   /// bound.
   mutating func next(before bound: ResourcePath?) throws -> ScannedDocument? {

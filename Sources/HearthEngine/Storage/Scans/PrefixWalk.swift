@@ -2,7 +2,7 @@ internal import LMDB
 
 /// Iterates once over the entries whose keys begin with a prefix, forwards or backwards.
 struct PrefixWalk: ~Copyable {
-  private enum Position {
+  enum Position {
     case beforeFirst
     /// On an entry that was returned.
     case onReturned
@@ -52,12 +52,9 @@ struct PrefixWalk: ~Copyable {
   private mutating func moveToFirst() throws -> Bool {
     guard isDescending else {
       // No key is empty, and LMDB cannot seek to an empty key.
-      return lowest.isEmpty
-        ? try cursor.first() : try lowest.withUnsafeBytes { try cursor.seek(to: $0) }
+      return try lowest.isEmpty ? cursor.first() : cursor.seek(to: lowest)
     }
-    guard let behind = end,
-      try behind.withUnsafeBytes({ try cursor.seek(to: $0) })
-    else { return try cursor.last() }
+    guard let behind = end, try cursor.seek(to: behind) else { return try cursor.last() }
     return try cursor.previous()
   }
 

@@ -54,7 +54,7 @@ final class CatalogueScan {
       walk.wasMoved(toEntry: false)
       return
     }
-    walk.wasMoved(toEntry: try behind.withUnsafeBytes { try walk.cursor.seek(to: $0) })
+    walk.wasMoved(toEntry: try walk.cursor.seek(to: behind))
   }
 
   private func decodeCurrent() throws -> (path: ResourcePath, count: UInt64) {

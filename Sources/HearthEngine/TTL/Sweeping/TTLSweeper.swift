@@ -38,7 +38,7 @@ final class TTLSweeper: Sendable {
     }
     guard hasWork, try isElected() else { return 0 }
     // If it cannot be given back, the lease ends by itself.
-    defer { try? giveBack() }
+    defer { try? lease.giveBackIfHeld(in: store) }
     return try sweep { try self.isElected() }
   }
 
@@ -52,13 +52,6 @@ final class TTLSweeper: Sendable {
         try lease.take(&transaction, in: store)
         return true
       }
-    }
-  }
-
-  private func giveBack() throws {
-    try store.write { transaction in
-      guard try lease.isHeld(in: StoreSnapshot(transaction.snapshot, store)) else { return }
-      try lease.giveBack(&transaction, in: store)
     }
   }
 

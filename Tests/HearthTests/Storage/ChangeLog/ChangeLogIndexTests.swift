@@ -65,7 +65,7 @@ import Testing
       var random = SeededGenerator(seed: seed)
       let fixture = try StoreFixture {
         $0.keyLimit = keys.limit
-        $0.changeLogBytes = 64 << 10
+        $0.retention.limitBytes = 64 << 10
       }
       for round in 0..<600 {
         let count = random.next() % 20 == 0 ? 60 : Int(random.next() % 3) + 1
@@ -118,7 +118,7 @@ import Testing
 
   /// The law of cost: in records of the log, which is what a read pays for.
   @Test func `the past of a collection costs its own changes, whatever else is written`() throws {
-    let fixture = try StoreFixture { $0.changeLogBytes = 1 << 30 }
+    let fixture = try StoreFixture { $0.retention.limitBytes = 1 << 30 }
     let mine = ResourcePath(["mine"])
     for number in 0..<20 {
       try commit(fixture, [try fixture.set("mine/\(number)", ("n", .integer(0)))])
@@ -160,7 +160,7 @@ import Testing
 
   /// However often its own documents have changed: what is kept are the versions that can be results.
   @Test func `the past of a collection that has changed a lot keeps few versions`() throws {
-    let fixture = try StoreFixture { $0.changeLogBytes = 1 << 30 }
+    let fixture = try StoreFixture { $0.retention.limitBytes = 1 << 30 }
     let changes = Soak.isOn ? 100_000 : 5_000
     func change(_ path: (Int) -> String, _ n: (Int) -> Int) throws {
       for start in stride(from: 0, to: changes, by: 100) {
@@ -224,7 +224,7 @@ import Testing
   func `a damaged record at the head of the log keeps nobody from writing, and leaves`(
     _ trimming: Trimming
   ) throws {
-    let fixture = try StoreFixture { $0.changeLogAge = .seconds(3600) }
+    let fixture = try StoreFixture { $0.retention.age = .seconds(3600) }
     for number in 0..<40 {
       try commit(fixture, [try fixture.set("a/\(number)", ("n", .null))])
     }
@@ -232,7 +232,7 @@ import Testing
       $0 = [1, 2, 3, 4, 5, 6, 7]
     }
     // A writer that was just made looks at the age with its first commit.
-    try fixture.reopen { if trimming == .bySize { $0.changeLogBytes = 0 } }
+    try fixture.reopen { if trimming == .bySize { $0.retention.limitBytes = 0 } }
     if trimming == .byAge { fixture.clock.advance(by: 2 * 3_600_000_000) }
     for number in 0..<200 {
       try commit(fixture, [try fixture.set("b/\(number)", ("n", .null))])
@@ -270,7 +270,7 @@ import Testing
     try fixture.store.replaceRecord(fixture.store.tables.logIndex, key) {
       $0 = [1, 2, 3, 4, 5, 6, 7]
     }
-    try fixture.reopen { $0.changeLogBytes = 0 }
+    try fixture.reopen { $0.retention.limitBytes = 0 }
     for number in 0..<10 {
       try commit(fixture, [try fixture.set("b/\(number)", ("n", .null))])
     }
