@@ -138,11 +138,8 @@ struct EntryChanges: ~Copyable {
     var isStored: Bool?
     try maker.forEachEntry(of: path, fields) { key, _ in
       guard isStored == nil else { return }
-      let truncated = store.keyLimit.truncated(key)
-      isStored =
-        try truncated.isTruncated
-        ? store.entriesByPath.entry(truncated, of: path, in: store.lmdb) != nil
-        : store.lmdb.get(store.tables.entries, key) != nil
+      let stored = store.keyLimit.truncated(key)
+      isStored = try store.entriesByPath.entry(stored, of: path, in: store.lmdb) != nil
     }
     return isStored ?? false
   }
@@ -190,15 +187,7 @@ struct EntryChanges: ~Copyable {
     }
     changes.append(
       Change(
-        front: EntryChanges.front(of: key), start: start, keyCount: key.count,
-        valueCount: valueCount))
-  }
-
-  private static func front(of key: UnsafeRawBufferPointer) -> UInt64 {
-    if key.count >= 8 { return UInt64(bigEndian: key.loadUnaligned(as: UInt64.self)) }
-    var front: UInt64 = 0
-    for index in 0..<8 { front = front << 8 | UInt64(index < key.count ? key[index] : 0) }
-    return front
+        front: key.head, start: start, keyCount: key.count, valueCount: valueCount))
   }
 
   /// Puts and deletes everything in key order; of many changes, three of seven in a second pass.
@@ -245,15 +234,10 @@ struct EntryChanges: ~Copyable {
     let table = store.tables.entries
     for key in statistics.keys.sorted(by: { UTF8Order.compare($0, $1) < 0 }) {
       guard let change = statistics[key] else { continue }
-      var sum = try key.withUnsafeBytes { key in
+      var sum =
         try transaction.snapshot.get(table, key).map(WordStatistic.init) ?? WordStatistic()
-      }
       try sum.add(change)
-      if sum.isEmpty {
-        try transaction.delete(table, key)
-      } else {
-        try transaction.put(table, key, sum.encoded)
-      }
+      try transaction.put(table, key, sum.isEmpty ? nil : sum.encoded)
     }
   }
 }
@@ -265,7 +249,8 @@ extension StoreSnapshot {
   }
 }
 
-/// The entries of one document in one index, in stored form: long keys truncated, with ordinal 0.
+/// The entries of one document in one index, in stored form: long keys truncated, with ordinal 0; or
+/// the elements of an array, as in keys.
 ///
 /// Law: a document has at most one entry with a given stored key, even if several of its full keys
 /// truncate to it: the stored value, the path, is the same.
@@ -301,6 +286,14 @@ final class EntryList {
       bytes.append(raw: key)
     }
     slots.append(Slot(start: start, count: bytes.count - start, identities: identities))
+  }
+
+  /// Appends a value, as in keys.
+  func append(_ value: ValueView) throws {
+    let start = bytes.count
+    try bytes.append(value, descending: false)
+    slots.append(
+      Slot(start: start, count: bytes.count - start, identities: EntryIdentities()))
   }
 
   func key(_ index: Int) -> UnsafeRawBufferPointer { key(slots[index]) }

@@ -13,9 +13,8 @@ final class EntryExtractor {
   private let kinds: [IndexDefinition.Component.Kind]
   private let containsIndex: Int?
   @exclusivity(unchecked) private var key = KeyBuffer()
-  /// The encoded elements of the array, concatenated, and the range of each.
-  @exclusivity(unchecked) private var elements = KeyBuffer()
-  @exclusivity(unchecked) private var elementRanges: [Range<Int>] = []
+  /// The distinct elements of the array, sorted: 1 and 1.0 are equal.
+  private lazy var elements = EntryList()
   @exclusivity(unchecked) private var values: [ValueView] = []
   /// The length of the current entry's key without the document's name.
   @exclusivity(unchecked) private var valuesEnd = 0
@@ -49,9 +48,10 @@ final class EntryExtractor {
       return
     }
     let start = key.count
-    for range in try distinctElements(of: values[containsIndex]) {
+    try readElements(of: values[containsIndex])
+    for element in 0..<elements.count {
       key.truncate(to: start)
-      key.append(raw: UnsafeRawBufferPointer(rebasing: elements.buffer[range]))
+      key.append(raw: elements.key(element))
       for component in (containsIndex + 1)..<kinds.count { try append(component, &identities) }
       valuesEnd = key.count
       key.append(entryName: path, isGroup: index.isGroup)
@@ -98,15 +98,9 @@ final class EntryExtractor {
 
   /// The document's values as a unique index compares them: its entries' keys without its name.
   /// Values with null are not constrained.
-  ///
-  /// - Parameter isIncluded: Takes the full key of an entry.
-  func uniqueKeys(
-    of path: ResourcePath, _ fields: MapView,
-    ofEntries isIncluded: (UnsafeRawBufferPointer) -> Bool = { _ in true }
-  ) throws -> [[UInt8]] {
+  func uniqueKeys(of path: ResourcePath, _ fields: MapView) throws -> [[UInt8]] {
     var keys: [[UInt8]] = []
     try forEachEntry(of: path, fields) { key, _ in
-      guard isIncluded(key) else { return }
       let values = UnsafeRawBufferPointer(rebasing: key[..<valuesEnd])
       if try EntryValues(values, of: index).isConstrained { keys.append(Array(values)) }
     }
@@ -163,29 +157,11 @@ final class EntryExtractor {
       values[component], descending: kinds[component] == .descending)
   }
 
-  /// Sorted and distinct: 1 and 1.0 are equal.
-  private func distinctElements(of value: ValueView) throws -> [Range<Int>] {
+  private func readElements(of value: ValueView) throws {
     elements.removeAll()
-    elementRanges.removeAll(keepingCapacity: true)
-    guard var array = try value.array() else { return [] }
-    for _ in 0..<array.count {
-      let start = elements.count
-      try elements.append(array.next(), descending: false)
-      elementRanges.append(start..<elements.count)
-    }
-    let bytes = elements.buffer
-    func compare(_ one: Range<Int>, _ other: Range<Int>) -> Int {
-      UTF8Order.compare(
-        UnsafeRawBufferPointer(rebasing: bytes[one]),
-        UnsafeRawBufferPointer(rebasing: bytes[other]))
-    }
-    elementRanges.sort { compare($0, $1) < 0 }
-    var distinct: [Range<Int>] = []
-    for range in elementRanges {
-      if let last = distinct.last, compare(last, range) == 0 { continue }
-      distinct.append(range)
-    }
-    return distinct
+    guard var array = try value.array() else { return }
+    for _ in 0..<array.count { try elements.append(array.next()) }
+    elements.sort()
   }
 }
 

@@ -46,16 +46,20 @@ struct EntryRange: Sendable {
   /// The entries with these values in all components, as `EntryExtractor.uniqueKeys` gives them.
   init(_ index: StoredIndex, in collection: ResourcePath?, values: [UInt8]) {
     self.init(index, in: collection)
-    prefix = values
-    fixedCount = index.definition.components.count
+    fix(values, count: index.definition.components.count)
+  }
+
+  /// All entries of the index, in all collections. For a scan that reads no documents.
+  init(allOf index: StoredIndex) {
+    self.index = index
+    collection = nil
+    prefix = KeyLayout.indexKey(index.number)
     lower = prefix
     upper = EntryRange.end(prefix)
   }
 
   /// The range contains no key.
-  var isEmpty: Bool {
-    lower.withUnsafeBytes { lower in upper.withUnsafeBytes { UTF8Order.compare(lower, $0) >= 0 } }
-  }
+  var isEmpty: Bool { UTF8Order.compare(lower, upper) >= 0 }
 
   /// Fixes the next component to the value; for an array, one element equals it. Call before any
   /// other bound.
@@ -64,21 +68,20 @@ struct EntryRange: Sendable {
   }
 
   /// Same as `fix(_:)`, for a component as encoded in entries.
-  mutating func fix(key: [UInt8]) {
-    prefix += key
-    fixedCount += 1
-    lower = prefix
-    upper = EntryRange.end(prefix)
-  }
+  mutating func fix(key: [UInt8]) { fix(prefix + key, count: fixedCount + 1) }
 
   /// The part with these components, as encoded in entries. Call before any other bound.
   func fixed(_ keys: [[UInt8]]) -> EntryRange {
     var range = self
-    for key in keys { range.prefix += key }
-    range.fixedCount += keys.count
-    range.lower = range.prefix
-    range.upper = EntryRange.end(range.prefix)
+    range.fix(prefix + keys.flatMap(\.self), count: fixedCount + keys.count)
     return range
+  }
+
+  private mutating func fix(_ prefix: [UInt8], count: Int) {
+    self.prefix = prefix
+    fixedCount = count
+    lower = prefix
+    upper = EntryRange.end(prefix)
   }
 
   /// Bounds the component after the fixed ones, in the order of all values.
@@ -113,13 +116,9 @@ struct EntryRange: Sendable {
 
   // MARK: Bytes
 
-  mutating func raise(to key: [UInt8]) { if EntryRange.isLess(lower, key) { lower = key } }
+  mutating func raise(to key: [UInt8]) { if UTF8Order.compare(lower, key) < 0 { lower = key } }
 
-  mutating func lower(to key: [UInt8]) { if EntryRange.isLess(key, upper) { upper = key } }
-
-  private static func isLess(_ one: [UInt8], _ other: [UInt8]) -> Bool {
-    one.withUnsafeBytes { one in other.withUnsafeBytes { UTF8Order.compare(one, $0) < 0 } }
-  }
+  mutating func lower(to key: [UInt8]) { if UTF8Order.compare(key, upper) < 0 { upper = key } }
 
   /// An end always exists: a key begins with the number of an index, which does not begin with FF.
   static func end(_ prefix: [UInt8]) -> [UInt8] { KeyLayout.end(ofPrefix: prefix) ?? [0xFF] }

@@ -27,16 +27,6 @@ struct ScannedEntry {
 ///
 /// Not thread-safe.
 final class EntryScan {
-  private enum Position {
-    /// Before the first entry of the range.
-    case outside
-    /// On an entry that was returned.
-    case onReturned
-    /// On an entry that was not yet returned.
-    case onNext
-    case atEnd
-  }
-
   private struct RunEntry {
     var key: PinnedBytes
     var identities: EntryIdentities
@@ -59,7 +49,7 @@ final class EntryScan {
   @exclusivity(unchecked) private var endHead: UInt64 = 0
   @exclusivity(unchecked) private var cursor: EntryCursor
   @exclusivity(unchecked) private var documents: Cursor
-  @exclusivity(unchecked) private var position = Position.outside
+  @exclusivity(unchecked) private var position = PrefixWalk.Position.beforeFirst
   /// In reverse: the next entry is the last element.
   @exclusivity(unchecked) private var run: [RunEntry] = []
   /// Keeps the key returned last alive.
@@ -99,7 +89,7 @@ final class EntryScan {
   private func reposition() {
     first = limit.scanStart(range.lower)
     end = limit.scanEnd(range.upper) ?? [0xFF]
-    position = range.isEmpty ? .atEnd : .outside
+    position = range.isEmpty ? .atEnd : .beforeFirst
   }
 
   // MARK: Steps
@@ -139,14 +129,14 @@ final class EntryScan {
     first = limit.scanStart(range.lower)
     end = limit.scanEnd(range.upper) ?? [0xFF]
     // Seek only forward, so that no entry is returned twice.
-    guard position != .outside, position != .atEnd else { return }
+    guard position != .beforeFirst, position != .atEnd else { return }
     let key = cursor.key
     let isBehind = target.withUnsafeBytes { target in
       isBackwards
         ? UTF8Order.compare(target, key) < 0 && !key.starts(with: target)
         : UTF8Order.compare(target, key) > 0
     }
-    if isBehind { position = .outside }
+    if isBehind { position = .beforeFirst }
   }
 
   /// The number of the range's entries, or `most` if there are more, without a step to each of them.
@@ -171,7 +161,7 @@ final class EntryScan {
       case .atEnd: false
       case .onNext: true
       case .onReturned: try isBackwards ? cursor.step(isBackwards: true) : cursor.next()
-      case .outside: try moveToFirst()
+      case .beforeFirst: try moveToFirst()
       }
     let isInside = found && isInside(cursor.key)
     position = isInside ? .onReturned : .atEnd

@@ -97,11 +97,7 @@ struct IndexBuilder: Sendable {
     let isHeld = try store.read { snapshot in
       try next(snapshot) != nil && lease.isHeld(in: snapshot)
     }
-    guard isHeld else { return }
-    try store.write { transaction in
-      let snapshot = StoreSnapshot(transaction.snapshot, store)
-      if try lease.isHeld(in: snapshot) { try lease.giveBack(&transaction, in: store) }
-    }
+    if isHeld { try lease.giveBackIfHeld(in: store) }
   }
 
   // MARK: Verifying
@@ -154,26 +150,23 @@ struct IndexBuilder: Sendable {
   ) throws -> (documents: UInt64, last: [UInt8], isAtEnd: Bool) {
     let begin = ContinuousClock.now
     let prefix = store.keyLimit.scanPrefix(KeyLayout.groupPrefix(index.definition.collectionID))
-    var cursor = try snapshot.lmdb.cursor(snapshot.tables.documents)
-    var found = try (key.isEmpty ? prefix : key).withUnsafeBytes { try cursor.seek(to: $0) }
-    if found, key.withUnsafeBytes({ UTF8Order.compare($0, cursor.key) == 0 }) {
-      found = try cursor.next()
-    }
+    var walk = try PrefixWalk(
+      prefix, of: snapshot.tables.documents, in: snapshot.lmdb, from: key.isEmpty ? nil : key)
     var documents = 0
     var bytes = 0
     var last = key
-    while found, cursor.key.begins(with: prefix) {
+    while try walk.advance() {
+      let entry = StoredEntry(key: walk.cursor.key, record: walk.cursor.value)
+      if documents == 0, entry.key.elementsEqual(key) { continue }
       guard documents < limits.documents, bytes < limits.bytes,
         entries.count < limits.entries,
         documents % 16 != 15 || ContinuousClock.now - begin < limits.duration
       else { return (UInt64(documents), last, false) }
-      let entry = StoredEntry(key: cursor.key, record: cursor.value)
       try entries.add(
         snapshot.path(of: entry), snapshot.fields(ofRecord: entry.record))
       documents += 1
       bytes += entry.record.count
       last = Array(entry.key)
-      found = try cursor.next()
     }
     return (UInt64(documents), last, true)
   }
@@ -184,16 +177,12 @@ struct IndexBuilder: Sendable {
     var keys: [[UInt8]] = []
     let entries = KeyLayout.indexKey(index.number)
     for prefix in [entries, [WordStatistic.marker] + entries] {
-      var cursor = try transaction.snapshot.cursor(store.tables.entries)
-      var found = try prefix.withUnsafeBytes { try cursor.seek(to: $0) }
-      while found, cursor.key.begins(with: prefix), keys.count < limits.documents {
-        keys.append(Array(cursor.key))
-        found = try cursor.next()
+      var walk = try PrefixWalk(prefix, of: store.tables.entries, in: transaction.snapshot)
+      while try keys.count < limits.documents && walk.advance() {
+        keys.append(Array(walk.cursor.key))
       }
     }
-    for key in keys {
-      try key.withUnsafeBytes { _ = try transaction.delete(store.tables.entries, $0) }
-    }
+    for key in keys { try transaction.delete(store.tables.entries, key) }
     guard keys.count < limits.documents else { return false }
     try transaction.store(nil, number: index.number, in: store)
     return true

@@ -78,10 +78,9 @@ extension StoreSnapshot {
 
   /// 0 in a file that never had an index.
   func indexGeneration() throws -> UInt64 {
-    try IndexCatalogue.generationKey.withUnsafeBytes { key in
-      guard let stored = try lmdb.get(tables.meta, key) else { return 0 }
-      return try NumberRecord.decode(stored, key: key)
-    }
+    let key = IndexCatalogue.generationKey
+    guard let stored = try lmdb.get(tables.meta, key) else { return 0 }
+    return try key.withUnsafeBytes { try NumberRecord.decode(stored, key: $0) }
   }
 
   /// Reads the table, not the cached catalogue.
@@ -110,15 +109,10 @@ extension WriteTransaction {
   mutating func store(
     _ index: StoredIndex?, number: UInt32, in store: Store
   ) throws {
-    let tables = store.tables
     let generation = try StoreSnapshot(snapshot, store).indexGeneration()
-    if let index {
-      try update(index, in: store)
-    } else {
-      try delete(tables.indexes, KeyLayout.indexKey(number))
-    }
+    try put(store.tables.indexes, KeyLayout.indexKey(number), index?.encoded())
     let record = NumberRecord.encode(
       generation &+ 1, path: .root, key: IndexCatalogue.generationKey, isTruncated: false)
-    try put(tables.meta, IndexCatalogue.generationKey, record)
+    try put(store.tables.meta, IndexCatalogue.generationKey, record)
   }
 }

@@ -114,11 +114,8 @@ final class IndexCheck {
   private func value(
     of key: UnsafeRawBufferPointer, _ path: ResourcePath
   ) throws -> UnsafeRawBufferPointer? {
-    guard store.keyLimit.isTruncated(key) else {
-      return try store.lmdb.get(store.tables.entries, key)
-    }
-    let truncated = TruncatedKey(bytes: Array(key), isTruncated: true)
-    return try store.entriesByPath.entry(truncated, of: path, in: store.lmdb)?.value
+    let stored = TruncatedKey(bytes: Array(key), isTruncated: store.keyLimit.isTruncated(key))
+    return try store.entriesByPath.entry(stored, of: path, in: store.lmdb)?.value
   }
 
   private func checkStatistic(_ cursor: borrowing Cursor) throws {

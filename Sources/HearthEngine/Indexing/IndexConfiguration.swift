@@ -21,6 +21,16 @@ struct IndexConfiguration: Sendable, Equatable {
     var field: FieldSegments?
     var modes: [Mode]
     var isTimeToLive: Bool?
+
+    /// The indexes that it declares.
+    var definitions: [IndexDefinition] {
+      guard let field else { return [] }
+      return modes.map { definition(of: field, $0) }
+    }
+
+    fileprivate func definition(of field: FieldSegments, _ mode: Mode) -> IndexDefinition {
+      IndexDefinition(collectionID, scope: mode.scope, [.init(field: field, kind: mode.kind)])
+    }
   }
 
   /// As declared, not in their stored form.
@@ -30,17 +40,7 @@ struct IndexConfiguration: Sendable, Equatable {
   private(set) var kept: [String] = []
 
   /// Every declared index, including those in overrides.
-  var definitions: [IndexDefinition] {
-    indexes
-      + overrides.flatMap { override in
-        override.field.map { field in
-          override.modes.map {
-            IndexDefinition(
-              override.collectionID, scope: $0.scope, [.init(field: field, kind: $0.kind)])
-          }
-        } ?? []
-      }
-  }
+  var definitions: [IndexDefinition] { indexes + overrides.flatMap(\.definitions) }
 
   /// Adds an index, unless it is present. Replaces a rule for the same references that has another
   /// action.
@@ -71,11 +71,7 @@ struct IndexConfiguration: Sendable, Equatable {
     for index in overrides.indices.reversed() {
       guard let field = overrides[index].field else { continue }
       let override = overrides[index]
-      let modes = override.modes.filter { mode in
-        IndexDefinition(
-          override.collectionID, scope: mode.scope, [.init(field: field, kind: mode.kind)]
-        ).stored != stored
-      }
+      let modes = override.modes.filter { override.definition(of: field, $0).stored != stored }
       if modes.count == override.modes.count { continue }
       overrides[index].modes = modes
       if modes.isEmpty, override.isTimeToLive == nil { overrides.remove(at: index) }
@@ -313,25 +309,19 @@ extension IndexConfiguration {
   private static let key = Store.indexConfigurationKey
 
   static func read(_ snapshot: StoreSnapshot) throws -> IndexConfiguration {
-    try key.withUnsafeBytes { key in
-      guard let stored = try snapshot.lmdb.get(snapshot.tables.meta, key) else {
-        return IndexConfiguration()
-      }
-      guard let text = String(storedUTF8: try RecordFrame.payload(of: stored, key: key)) else {
-        throw Status.dataLoss("The stored index configuration is not UTF-8.")
-      }
-      do {
-        return try IndexConfiguration(json: text)
-      } catch let error as Status {
-        throw Status.dataLoss("The stored index configuration cannot be read: \(error.message)")
-      }
+    guard let stored = try snapshot.lmdb.get(snapshot.tables.meta, key) else {
+      return IndexConfiguration()
+    }
+    guard let text = String(storedUTF8: try RecordFrame.payload(of: stored, key: key)) else {
+      throw Status.dataLoss("The stored index configuration is not UTF-8.")
+    }
+    do throws(Status) { return try IndexConfiguration(json: text) } catch {
+      throw Status.dataLoss("The stored index configuration cannot be read: \(error.message)")
     }
   }
 
   func put(_ transaction: inout WriteTransaction, in store: Store) throws {
-    var record = RecordFrame.room()
-    record.append(contentsOf: json.utf8)
-    RecordFrame.seal(&record, key: Self.key)
-    try transaction.put(store.tables.meta, Self.key, record)
+    try transaction.put(
+      store.tables.meta, Self.key, RecordFrame.record(under: Self.key) { $0 += json.utf8 })
   }
 }

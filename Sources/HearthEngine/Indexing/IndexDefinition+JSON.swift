@@ -73,11 +73,10 @@ extension IndexDefinition.Scope {
   var jsonName: String { self == .group ? "COLLECTION_GROUP" : "COLLECTION" }
 
   init(jsonName: String) throws(Status) {
-    switch jsonName {
-    case "COLLECTION": self = .collection
-    case "COLLECTION_GROUP": self = .group
-    default: throw .invalidArgument("No such query scope: \(jsonName)")
+    guard let scope = Self.allCases.first(where: { $0.jsonName == jsonName }) else {
+      throw .invalidArgument("No such query scope: \(jsonName)")
     }
+    self = scope
   }
 }
 
@@ -91,12 +90,10 @@ extension ReferenceRule.Action {
   }
 
   init(jsonName: String) throws(Status) {
-    switch jsonName {
-    case "RESTRICT": self = .restrict
-    case "CASCADE": self = .cascade
-    case "NULLIFY": self = .nullify
-    default: throw .invalidArgument("No such action on delete: \(jsonName)")
+    guard let action = Self.allCases.first(where: { $0.jsonName == jsonName }) else {
+      throw .invalidArgument("No such action on delete: \(jsonName)")
     }
+    self = action
   }
 }
 

@@ -6,9 +6,9 @@
 ///
 /// The index contains the documents that have every field. `∋` indexes each distinct element of an
 /// array. The document's name is the last component.
-package struct IndexDefinition: Sendable {
+package struct IndexDefinition: Hashable, Sendable {
   /// On disk. Changing a raw value changes the file format; see StorageLayout.md.
-  package enum Scope: UInt8, Sendable {
+  package enum Scope: UInt8, CaseIterable, Sendable {
     case collection = 0
     case group = 1
   }
@@ -58,7 +58,7 @@ package struct IndexDefinition: Sendable {
     case reference(ReferenceRule)
   }
 
-  var collectionID: String
+  @BytewiseString var collectionID: String
   var scope: Scope
   var components: [Component]
   var isNameDescending: Bool
@@ -146,7 +146,7 @@ package struct IndexDefinition: Sendable {
 /// must exist when a reference to it is stored.
 package struct ReferenceRule: Hashable, Sendable {
   /// On disk. Changing a raw value changes the file format; see StorageLayout.md.
-  package enum Action: UInt8, Sendable {
+  package enum Action: UInt8, CaseIterable, Sendable {
     /// The referenced document cannot be deleted.
     case restrict = 0
     /// The document is deleted, too.
@@ -157,7 +157,7 @@ package struct ReferenceRule: Hashable, Sendable {
 
   package var action: Action
   /// The collection id of the referenced documents.
-  package var target: String
+  @BytewiseString package var target: String
   /// Commits store no reference to a document that does not exist.
   package var mustExist: Bool
 
@@ -165,34 +165,6 @@ package struct ReferenceRule: Hashable, Sendable {
     self.action = action
     self.target = target
     self.mustExist = mustExist
-  }
-
-  package static func == (lhs: ReferenceRule, rhs: ReferenceRule) -> Bool {
-    lhs.action == rhs.action && lhs.mustExist == rhs.mustExist
-      && UTF8Order.areEqual(lhs.target, rhs.target)
-  }
-
-  package func hash(into hasher: inout Hasher) {
-    hasher.combine(action)
-    hasher.combine(mustExist)
-    var target = target
-    target.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-  }
-}
-
-extension IndexDefinition: Hashable {
-  package static func == (lhs: IndexDefinition, rhs: IndexDefinition) -> Bool {
-    UTF8Order.areEqual(lhs.collectionID, rhs.collectionID) && lhs.scope == rhs.scope
-      && lhs.components == rhs.components && lhs.isNameDescending == rhs.isNameDescending
-      && lhs.constraint == rhs.constraint
-  }
-
-  package func hash(into hasher: inout Hasher) {
-    var collectionID = collectionID
-    collectionID.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-    hasher.combine(scope)
-    hasher.combine(components)
-    hasher.combine(constraint)
   }
 }
 

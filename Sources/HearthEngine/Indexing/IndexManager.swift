@@ -343,12 +343,7 @@ final class IndexManager: Sendable {
       return true
     }
     guard isDue else { return }
-    let nanoseconds =
-      pause.components.seconds * 1_000_000_000
-      + pause.components.attoseconds / 1_000_000_000
-    queue.asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: nanoseconds))) { [weak self] in
-      self?.step()
-    }
+    queue.asyncAfter(deadline: .now() + pause / .seconds(1)) { [weak self] in self?.step() }
   }
 
   private func step() {
@@ -471,8 +466,8 @@ extension StoreSnapshot {
   /// Whether there is a document that the index might contain.
   fileprivate func hasDocuments(inGroup index: StoredIndex) throws -> Bool {
     let prefix = keyLimit.scanPrefix(KeyLayout.groupPrefix(index.definition.collectionID))
-    var cursor = try lmdb.cursor(tables.documents)
-    return try prefix.withUnsafeBytes { try cursor.seek(to: $0) } && cursor.key.begins(with: prefix)
+    var walk = try PrefixWalk(prefix, of: tables.documents, in: lmdb)
+    return try walk.advance()
   }
 }
 

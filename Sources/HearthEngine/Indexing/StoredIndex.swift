@@ -112,34 +112,33 @@ extension StoredIndex {
   }
 
   func encoded() -> [UInt8] {
-    var record = RecordFrame.room()
-    let state: StateByte =
-      switch state {
-      case .building: .building
-      case .verifying: .verifying
-      case .invalid: .invalid
-      case .ready: .ready
-      case .dropping: .dropping
+    RecordFrame.record(under: KeyLayout.indexKey(number)) { record in
+      let state: StateByte =
+        switch state {
+        case .building: .building
+        case .verifying: .verifying
+        case .invalid: .invalid
+        case .ready: .ready
+        case .dropping: .dropping
+        }
+      record.append(state.rawValue)
+      record.append(origin.rawValue)
+      record.append(littleEndian: UInt64(bitPattern: lastUse.microseconds))
+      definition.encode(into: &record)
+      switch self.state {
+      case .building(let documents, let key):
+        record.append(varint: documents)
+        record.append(lengthPrefixed: key)
+      case .invalid(let violations):
+        record.append(varint: violations.count)
+        record.append(varint: UInt64(violations.examples.count))
+        for example in violations.examples {
+          record.append(lengthPrefixed: example.first.text.utf8)
+          record.append(lengthPrefixed: example.second.text.utf8)
+        }
+      case .verifying, .ready, .dropping: break
       }
-    record.append(state.rawValue)
-    record.append(origin.rawValue)
-    record.append(littleEndian: UInt64(bitPattern: lastUse.microseconds))
-    definition.encode(into: &record)
-    switch self.state {
-    case .building(let documents, let key):
-      record.append(varint: documents)
-      record.append(lengthPrefixed: key)
-    case .invalid(let violations):
-      record.append(varint: violations.count)
-      record.append(varint: UInt64(violations.examples.count))
-      for example in violations.examples {
-        record.append(lengthPrefixed: example.first.text.utf8)
-        record.append(lengthPrefixed: example.second.text.utf8)
-      }
-    case .verifying, .ready, .dropping: break
     }
-    RecordFrame.seal(&record, key: KeyLayout.indexKey(number))
-    return record
   }
 
   init(key: UnsafeRawBufferPointer, record: UnsafeRawBufferPointer) throws(Status) {

@@ -28,10 +28,9 @@ struct TargetCheck {
   ) throws -> IndexViolations {
     var check = TargetCheck()
     let prefix = snapshot.keyLimit.scanPrefix(KeyLayout.groupPrefix(rule.collectionID))
-    var cursor = try snapshot.lmdb.cursor(snapshot.tables.documents)
-    var hasMore = try prefix.withUnsafeBytes { try cursor.seek(to: $0) }
-    while hasMore, cursor.key.begins(with: prefix) {
-      let entry = StoredEntry(key: cursor.key, record: cursor.value)
+    var walk = try PrefixWalk(prefix, of: snapshot.tables.documents, in: snapshot.lmdb)
+    while try walk.advance() {
+      let entry = StoredEntry(key: walk.cursor.key, record: walk.cursor.value)
       let path = try snapshot.path(of: entry)
       // Long ids share a prefix.
       if UTF8Order.areEqual(path.parent.id, rule.collectionID) {
@@ -41,7 +40,6 @@ struct TargetCheck {
           try targets.filter { try snapshot.storedEntry(of: snapshot.name($0)) != nil }
         }
       }
-      hasMore = try cursor.next()
     }
     return check.found
   }

@@ -164,9 +164,7 @@ struct WordPosting {
 
   /// The beginning of the key component of every entry of a term, or of a class of it.
   static func prefix(_ term: [UInt8], _ classes: [UInt8] = []) -> [UInt8] {
-    var key = KeyBuffer(minimumCapacity: 64)
-    key.append(.bytes(term + [0] + classes))
-    return key.bytes.dropLast()
+    prefix(termsWith: term + [0] + classes)
   }
 
   /// The beginning of the key component of every term that begins with these bytes.
