@@ -248,19 +248,14 @@ final class LimitWindow: LiveResult {
       hold(try rows(of: fetched))
       isLoaded = true
       toggled = [:]
-      timeBefore = nil
-      nextCrossing = nil
-      unknownCrossings = relativeTimes.count
-      return
+      return forgetCrossings()
     }
     let documents = try fetched.results
     if !toggled.isEmpty {
       toggled = [:]
       valueVersion += 1
     } else if timeBefore != nil {
-      timeBefore = nil
-      nextCrossing = nil
-      unknownCrossings = relativeTimes.count
+      forgetCrossings()
     } else {
       let comparison = relativeTimes[relativeTimes.count - unknownCrossings]
       unknownCrossings -= 1
@@ -269,6 +264,12 @@ final class LimitWindow: LiveResult {
     }
     let updates = documents.map { DocumentUpdate(path: $0.path, old: $0, new: $0) }
     if case .mustLoad = try applyToRows(updates) { isLoaded = false }
+  }
+
+  private func forgetCrossings() {
+    timeBefore = nil
+    nextCrossing = nil
+    unknownCrossings = relativeTimes.count
   }
 
   /// All of the result has to be requested.

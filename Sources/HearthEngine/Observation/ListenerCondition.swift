@@ -119,14 +119,8 @@ extension ListenerCondition {
       self = .all
       return
     }
-    var near: [UInt8]?
-    var far: [UInt8]?
-    if let value = query.start?.values.first {
-      near = ListenerConditionKey.truncated(value.componentKey)
-    }
-    if let value = query.end?.values.first {
-      far = ListenerConditionKey.truncated(value.componentKey)
-    }
+    let near = query.start?.values.first.map { ListenerConditionKey.truncated($0.componentKey) }
+    var far = query.end?.values.first.map { ListenerConditionKey.truncated($0.componentKey) }
     if let upperBound, let value = try? upperBound.document.routeValue(of: order.field) {
       // Not farther than the end cursor.
       far = value

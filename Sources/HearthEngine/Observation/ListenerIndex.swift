@@ -54,9 +54,7 @@ final class ListenerIndex {
   }
 
   func remove(_ view: MaterializedQuery, including path: ResourcePath) {
-    guard let index = included[path]?.firstIndex(where: { $0 === view }) else { return }
-    included[path]?.remove(at: index)
-    if included[path]?.isEmpty == true { included[path] = nil }
+    Self.remove(view, at: path, from: &included)
   }
 
   /// Adds `view` by the conditions of `query`. Remove it with the conditions that this returns.
@@ -109,12 +107,12 @@ final class ListenerIndex {
     }
   }
 
-  private static func remove(
-    _ view: MaterializedQuery, at hash: UInt64, from table: inout [UInt64: [MaterializedQuery]]
+  private static func remove<Key>(
+    _ view: MaterializedQuery, at key: Key, from table: inout [Key: [MaterializedQuery]]
   ) {
-    guard let index = table[hash]?.firstIndex(where: { $0 === view }) else { return }
-    table[hash]?.remove(at: index)
-    if table[hash]?.isEmpty == true { table[hash] = nil }
+    guard let index = table[key]?.firstIndex(where: { $0 === view }) else { return }
+    table[key]?.remove(at: index)
+    if table[key]?.isEmpty == true { table[key] = nil }
   }
 
   private func scope(_ scope: StructuredQuery.Scope, makingIt: Bool) -> Scope? {

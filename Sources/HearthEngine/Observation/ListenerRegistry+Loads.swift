@@ -122,9 +122,7 @@ extension ListenerRegistry {
     let (target, start, reading) = (load.target, load.start, load.reading)
     let read = { @Sendable [self] in
       self.read(target, from: start, until: .at(reading)) { [self] loaded in
-        queue.async { [self] in
-          turn { [self] in install(loaded, number) }
-        }
+        enqueueTurn { [self] in install(loaded, number) }
       }
     }
     if completesInline { loader.async(execute: read) } else { read() }
@@ -167,14 +165,14 @@ extension ListenerRegistry {
           guard case .after(let sequence) = start, sequence <= view.sequence else {
             return done(.success(Loaded(view: view, isFullResync: start != .now)))
           }
-          guard let request = view.pastRequest else {
+          guard let request = view.content.pastRequest else {
             // Values are delivered as a whole anyway.
             let isFullResync = view.event().values == nil
             return done(.success(Loaded(view: view, isFullResync: isFullResync)))
           }
           state.fetch(request, asOf: sequence, isFirst: false) { fetched in
             do {
-              done(.success(Loaded(view: view, past: try view.list(of: fetched.get()))))
+              done(.success(Loaded(view: view, past: try view.content.list(of: fetched.get()))))
             } catch let status as Status where status.isOfTheLog {
               done(.success(Loaded(view: view, isFullResync: true)))
             } catch {

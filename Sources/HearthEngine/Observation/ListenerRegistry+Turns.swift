@@ -257,7 +257,7 @@ extension ListenerRegistry {
     _ view: MaterializedQuery, in source: any SourceState, isFirst: Bool = false,
     _ done: @escaping Completion<Void>
   ) {
-    guard let request = view.request else { return done(.success(())) }
+    guard let request = view.content.request else { return done(.success(())) }
     let hold: Completion<ReadAnswer> = { [self] fetched in
       do {
         try view.hold(fetched.get(), asOf: source.sequence)
@@ -361,11 +361,9 @@ extension ListenerRegistry {
 
   /// Brings queries with relative times to the present.
   func checkTimes() {
-    queue.async { [self] in
-      turn { [self] in
-        state.timed.alarm = nil
-        return .present
-      }
+    enqueueTurn { [self] in
+      state.timed.alarm = nil
+      return .present
     }
   }
 

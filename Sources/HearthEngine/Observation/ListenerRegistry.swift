@@ -135,9 +135,7 @@ final class ListenerRegistry: Sendable {
     // From here on a write that is submitted completes after this listener was called.
     if listener.count() { acknowledgements.add(target.scope) }
     source.whenWritesAreDone(touching: target.scope) { [self] in
-      queue.async { [self] in
-        turn { [self] in attach(listener, target, from: start) }
-      }
+      enqueueTurn { [self] in attach(listener, target, from: start) }
     }
   }
 
@@ -160,12 +158,15 @@ final class ListenerRegistry: Sendable {
 
   /// Runs `body` on the queue in a turn that needs nothing of the source.
   private func inTurn(_ body: @escaping @Sendable () -> Void) {
-    queue.async { [self] in
-      turn {
-        body()
-        return nil
-      }
+    enqueueTurn {
+      body()
+      return nil
     }
+  }
+
+  /// Adds a turn, from any thread.
+  func enqueueTurn(_ body: @escaping @Sendable () -> Goal?) {
+    queue.async { [self] in turn(body) }
   }
 
   /// Ends all listeners without calling them: the caller that closes the database knows.
@@ -324,8 +325,9 @@ final class ListenerRegistry: Sendable {
       statistics.views = state.views.count
       for view in state.views.values {
         statistics.listeners += view.listeners.count
-        statistics.documents += view.heldCount
-        statistics.largestView = max(statistics.largestView, view.heldCount)
+        let held = view.content.heldCount
+        statistics.documents += held
+        statistics.largestView = max(statistics.largestView, held)
         statistics.refills += view.refills
         for listener in view.listeners {
           statistics.add(listener.counts)

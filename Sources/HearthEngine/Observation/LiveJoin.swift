@@ -90,11 +90,7 @@ final class LiveJoin: LiveResult {
 
   // The members do not change between a request and its answer: the order is the same.
 
-  private var unknownPaths: [ResourcePath] {
-    var paths: [ResourcePath] = []
-    for level in levels where !level.unknown.isEmpty { paths += level.unknown }
-    return paths
-  }
+  private var unknownPaths: [ResourcePath] { levels.flatMap(\.unknown) }
 
   private var openWindows: [(level: Int, path: ResourcePath, window: LimitWindow)] {
     levels.indices.flatMap { level in

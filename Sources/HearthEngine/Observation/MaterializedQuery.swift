@@ -29,7 +29,7 @@ final class MaterializedQuery: @unchecked Sendable {
   /// The result before it became incomplete: the next event shows the changes since then.
   private var complete: ResultEvent?
 
-  private let content: any LiveResult
+  let content: any LiveResult
   private var routes: [ListenerCondition] = []
   private var indexedUpperBound: ResultRow?
   private var others: OtherRoutes?
@@ -66,31 +66,19 @@ final class MaterializedQuery: @unchecked Sendable {
       sequence: max(self.sequence, sequence), isFullResync: isFullResync)
   }
 
-  /// Number of documents it holds.
-  var heldCount: Int { content.heldCount }
-
   // MARK: Reading
 
-  /// The next request for what is not known of the result; nil if all of it is. All requests are to
-  /// one state.
-  var request: ReadRequest? { content.request }
-
-  /// Takes the answer to `request`, in the state after the change with this sequence.
+  /// Takes the answer to the request of `content`, in the state after the change with this sequence. All
+  /// requests are to one state.
   func hold(_ fetched: ReadAnswer, asOf sequence: UInt64) throws {
     pending = []
     self.sequence = sequence
     try content.hold(fetched)
-    if request == nil { mustFetch = false }
+    if content.request == nil { mustFetch = false }
   }
 
   /// A change may show only a part of its effects.
   private let canBeIncomplete: Bool
-
-  /// For the result in an earlier state; nil if that is not kept.
-  var pastRequest: ReadRequest? { content.pastRequest }
-
-  /// The answer to `pastRequest`.
-  func list(of fetched: ReadAnswer) throws -> ResultList { try content.list(of: fetched) }
 
   // MARK: Following
 
@@ -112,7 +100,7 @@ final class MaterializedQuery: @unchecked Sendable {
       refills += 1
       defer { skipChanges() }
       return becomeIncomplete(before)
-    case _ where canBeIncomplete && (complete != nil || request != nil):
+    case _ where canBeIncomplete && (complete != nil || content.request != nil):
       return becomeIncomplete(before)
     case .changed(let changes):
       return changes.isEmpty ? .unchanged : .changed(event(changes: changes))
@@ -146,7 +134,7 @@ final class MaterializedQuery: @unchecked Sendable {
   func advance(to now: Instant) -> Bool {
     let before = complete == nil ? event() : nil
     move(to: now)
-    guard complete == nil, request != nil else { return false }
+    guard complete == nil, content.request != nil else { return false }
     complete = before
     return true
   }
